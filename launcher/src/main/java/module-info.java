@@ -9,6 +9,7 @@ module io.vertigrad.launcher {
   requires io.vertigrad.observability;
   requires io.vertigrad.run;
   requires io.vertigrad.serving;
+  requires io.vertigrad.sweep;
   requires io.vertigrad.verticles;
   requires io.vertx.config;
   requires io.vertx.launcher.application;

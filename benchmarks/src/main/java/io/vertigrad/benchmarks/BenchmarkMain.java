@@ -26,6 +26,7 @@ import io.vertigrad.benchmarks.scaling.ScalingBenchmark;
 import io.vertigrad.benchmarks.serving.ServingBenchmark;
 import io.vertigrad.benchmarks.slowlink.SlowLinkBenchmark;
 import io.vertigrad.benchmarks.straggler.StragglerBenchmark;
+import io.vertigrad.benchmarks.sweep.SweepBenchmark;
 import io.vertigrad.benchmarks.watching.WatchingBenchmark;
 import io.vertigrad.compute.settings.SettingsException;
 import java.nio.file.Path;
@@ -66,7 +67,8 @@ final class BenchmarkMain {
           new FederatedBenchmark(System::getProperty),
           new LiarsBenchmark(System::getProperty),
           new BufferedBenchmark(System::getProperty),
-          new RobustRoundBenchmark(System::getProperty));
+          new RobustRoundBenchmark(System::getProperty),
+          new SweepBenchmark(System::getProperty));
 
   private BenchmarkMain() {}
 

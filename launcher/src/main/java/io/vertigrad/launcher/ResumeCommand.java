@@ -1,7 +1,12 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.launcher.job.InputException;
+import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.Placement;
+import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.sweep.Sweep;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -84,6 +89,12 @@ final class ResumeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (Files.exists(RunDirectory.named(RunDirectory.RUNS, run).resolve(Sweep.JOURNAL))) {
+      throw new InputException(
+          "%s: is a sweep, expected a run; to go on with it: %s"
+              .formatted(
+                  run, ShellCommand.of("sweep", "--resume", Path.of(run).toFile().getName())));
+    }
     ResumedRun resumed = new ResumedRun(run, assignments, placement());
     resumed.set("--data", "data.directory", data);
     resumed.set("--host", "cluster.host", host);

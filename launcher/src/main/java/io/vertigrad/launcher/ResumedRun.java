@@ -42,6 +42,7 @@ final class ResumedRun {
   private final List<String> changed = new ArrayList<>();
   private final List<String> skipped = new ArrayList<>();
   private final Optional<Placement> placement;
+  private Optional<TrainingPause> pause = Optional.empty();
 
   /**
    * Creates a run to be resumed.
@@ -70,6 +71,12 @@ final class ResumedRun {
   /** Leaves out events of a stream, besides those that were left out before. */
   void skip(List<String> origins) {
     skipped.addAll(origins);
+  }
+
+  /** Ends the run in good order before its last step. */
+  ResumedRun pausing(TrainingPause where) {
+    pause = Optional.of(where);
+    return this;
   }
 
   private void addSkipped(JsonObject job) {
@@ -159,9 +166,10 @@ final class ResumedRun {
     launch.write(directory);
     Display display = Display.of(style, System.out, job);
     NextCommand next = new NextCommand(List.of("resume"), directory, true);
-    return new TrainingRun(job, directory, lock, display, notes, next)
-        .resuming(livingNodes(job))
-        .call(roles, placed, launch.listen());
+    TrainingRun resumed =
+        new TrainingRun(job, directory, lock, display, notes, next).resuming(livingNodes(job));
+    pause.ifPresent(resumed::pausing);
+    return resumed.call(roles, placed, launch.listen());
   }
 
   /**

@@ -2,6 +2,7 @@ package io.vertigrad.launcher;
 
 import io.vertigrad.codecs.Addresses;
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFailed;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobStarted;
@@ -59,12 +60,15 @@ final class RunMonitor implements AutoCloseable {
   private final EventFold outside =
       new EventFold()
           .on(UpdateRefused.class, RunMonitor::log)
+          .on(Evaluated.class, this::onTest)
           .on(JobStarted.class, start -> started.tryComplete())
           .on(JobFinished.class, finish -> ended.tryComplete())
           .on(JobFailed.class, failure -> ended.tryComplete())
           .on(JobStopped.class, stop -> ended.tryComplete());
 
   private volatile Consumer<OutlierNotice> notices = notice -> {};
+  private final Promise<Void> tested = Promise.promise();
+  private volatile long testedVersion = Long.MAX_VALUE;
   private Optional<StartProgress> waiting = Optional.empty();
   private boolean closed;
 
@@ -131,6 +135,21 @@ final class RunMonitor implements AutoCloseable {
    */
   Future<Void> ended() {
     return ended.future();
+  }
+
+  /**
+   * Completes when a test of this version or a later one has arrived. Call it before {@link
+   * #listen}, and for one version only.
+   */
+  Future<Void> tested(long version) {
+    testedVersion = version;
+    return tested.future();
+  }
+
+  private void onTest(Evaluated test) {
+    if (test.version() >= testedVersion) {
+      tested.tryComplete();
+    }
   }
 
   /** Takes an event that did not come over the bus. */

@@ -91,6 +91,7 @@ final class TrainingRun {
   private volatile Phase phase = Phase.CREATED;
   private List<JoinAddress> living = List.of();
   private boolean keepsPage;
+  private Optional<TrainingPause> pause = Optional.empty();
   private TerminationSignals signals;
   private EarlyProcesses early = EarlyProcesses.none();
   private Vertx vertx;
@@ -168,6 +169,12 @@ final class TrainingRun {
     return this;
   }
 
+  /** Ends this run in good order before its last step, as Ctrl-C does, so that it can go on. */
+  TrainingRun pausing(TrainingPause where) {
+    pause = Optional.of(where);
+    return this;
+  }
+
   /**
    * Trains. Opens the cluster's port when {@code listen} is true or processes need it.
    *
@@ -179,6 +186,11 @@ final class TrainingRun {
     RunLog.appendTo(directory.log());
     try (TerminationSignals watched = new TerminationSignals(this::signalled)) {
       signals = watched;
+      pause.ifPresent(
+          where -> {
+            monitor.tested(where.version(job)).onSuccess(reached -> watched.request());
+            where.asked().onSuccess(asked -> watched.request());
+          });
       return run(roles, placement, listen);
     } finally {
       stop("the run is over");
@@ -255,7 +267,8 @@ final class TrainingRun {
   private void start(LocalMembers roles, Placement placement, boolean listen) {
     LocalMembers apart = placement.apart(roles);
     LocalMembers here = placement.here(roles);
-    JobConfig computed = placement.here(roles, job);
+    JobConfig trained = pause.map(where -> where.testedThere(job)).orElse(job);
+    JobConfig computed = placement.here(roles, trained);
     if (placement.apart() && living.isEmpty()) {
       early = EarlyProcesses.start(job, directory, VertigradApplication.class.getName(), apart);
     }
@@ -285,7 +298,7 @@ final class TrainingRun {
               () -> monitor.ask(progress -> progress.view().members(Role.WORKER)),
               monitor::say));
     }
-    DeploymentOptions options = new DeploymentOptions().setConfig(job.json().copy());
+    DeploymentOptions options = new DeploymentOptions().setConfig(trained.json().copy());
     await(vertx.deployVerticle(coordinator, options), START_SECONDS, "starting the coordinator");
     enter(Phase.COORDINATING);
     if (job.coordinator().standby()) {
@@ -653,7 +666,10 @@ final class TrainingRun {
     try {
       return Optional.of(
           Await.whileProgressing(
-              model.save(directory.model(job), Optional.empty(), TEST_SECONDS),
+              model.save(
+                  directory.model(job),
+                  Optional.empty(),
+                  pause.isPresent() ? Long.MAX_VALUE : TEST_SECONDS),
               saveSeconds(),
               model::stage,
               SAVING));

@@ -35,6 +35,7 @@ import picocli.CommandLine.TypeConversionException;
       "  ${sys:vertigrad.command:-./vertigrad} train conf/mnist-sync.json --data DIR  on MNIST",
       "  ${sys:vertigrad.command:-./vertigrad} train --processes                 in several JVMs",
       "  ${sys:vertigrad.command:-./vertigrad} resume                            goes on with an interrupted run",
+      "  ${sys:vertigrad.command:-./vertigrad} sweep --set workers.batch=16..128 tries many settings",
       "  ${sys:vertigrad.command:-./vertigrad} ui                                all runs on one page",
       "  ${sys:vertigrad.command:-./vertigrad} runs                              all runs in the terminal",
       "  ${sys:vertigrad.command:-./vertigrad} replay last                       shows a run again",
@@ -96,6 +97,8 @@ final class VertigradCommand implements Runnable {
     Map<String, Class<?>> commands = new LinkedHashMap<>();
     commands.put("train", TrainCommand.class);
     commands.put("resume", ResumeCommand.class);
+    commands.put("sweep", SweepCommand.class);
+    commands.put("trials", TrialsCommand.class);
     commands.put("node", NodeCommand.class);
     commands.put("ui", UiCommand.class);
     commands.put("runs", RunsCommand.class);

@@ -32,7 +32,8 @@ class ApiPageTest {
     "io.vertigrad.run",
     "io.vertigrad.verticles",
     "io.vertigrad.cluster",
-    "io.vertigrad.serving"
+    "io.vertigrad.serving",
+    "io.vertigrad.sweep"
   };
 
   @Test

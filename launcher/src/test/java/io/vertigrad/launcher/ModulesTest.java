@@ -51,6 +51,7 @@ class ModulesTest {
           "io.vertigrad.serving",
           "io.vertigrad.strategies",
           "io.vertigrad.streams",
+          "io.vertigrad.sweep",
           "io.vertigrad.verticles");
 
   @Test

@@ -40,7 +40,7 @@ class VertigradCommandTest {
     List<String> descriptions =
         Stream.of(commands.split("\n  (?=\\S)")).skip(1).map(String::strip).toList();
 
-    assertEquals(13, descriptions.size(), commands);
+    assertEquals(14, descriptions.size(), commands);
     descriptions.forEach(command -> assertTrue(command.endsWith("."), command));
   }
 

@@ -112,7 +112,7 @@ final class RunRanking {
           .formatted(called(winner), metric, reached);
     }
     if (best.size() == whole.size()) {
-      String which = whole.size() == all.size() ? "All %d runs" : "All %d runs with a whole test";
+      String which = whole.size() == all.size() ? "All %s runs" : "All %s runs with a whole test";
       return which.formatted(whole.size())
           + " have the same %s: %s.".formatted(metric, figure(winner));
     }
@@ -124,7 +124,7 @@ final class RunRanking {
   private static String also(List<String> names) {
     int more = names.size() - NAMED;
     String first = String.join(", ", names.subList(0, Math.min(NAMED, names.size())));
-    String rest = more <= 0 ? "" : " and %d more run%s".formatted(more, more == 1 ? "" : "s");
+    String rest = more <= 0 ? "" : " and %s more run%s".formatted(more, more == 1 ? "" : "s");
     return names.isEmpty() ? "" : " (also %s%s)".formatted(first, rest);
   }
 

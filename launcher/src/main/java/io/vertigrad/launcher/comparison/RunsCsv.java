@@ -8,13 +8,9 @@ import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -32,10 +28,6 @@ final class RunsCsv {
 
   /** What a spreadsheet would take for a formula. */
   private static final Pattern FORMULA = Pattern.compile("[=+\\-@\t\r].*", Pattern.DOTALL);
-
-  /** Settings that have columns of their own. */
-  private static final Set<String> SHOWN =
-      Set.of("strategy.name", "model.name", "data.name", "workers.device");
 
   private RunsCsv() {}
 
@@ -75,10 +67,13 @@ final class RunsCsv {
                     row ->
                         key.equals(row.getString("metric")) ? row.getValue("metricValue") : null));
     columns.put("tested on", row -> row.getValue(RunRow.TEST_SAMPLES));
+    columns.put("whole test set", row -> row.getValue(RunRow.WHOLE_TEST_SET));
     columns.put("test loss", row -> row.getValue("loss"));
     columns.put("samples/s", row -> row.getValue("samplesPerSecond"));
-    for (String key : differences(rows)) {
-      columns.put(key, row -> setting(row, key));
+    for (String key : RunsText.differing(rows)) {
+      if (!key.equals(RunRow.DEVICE)) {
+        columns.put(key, row -> setting(row, key));
+      }
     }
     columns.put("tags", RunsCsv::tags);
     for (String key : List.of(RunNotes.NOTE, "strategy", "model", "data", "device")) {
@@ -105,44 +100,6 @@ final class RunsCsv {
 
   private static Object setting(JsonObject row, String key) {
     return row.getJsonObject("settings", new JsonObject()).getValue(key);
-  }
-
-  /**
-   * Returns the keys of the settings in which runs differ, as {@code differences} of the page does:
-   * first those by which the most runs differ, last those that some runs lack. These are left out
-   * where the names of strategies or others differ.
-   */
-  private static List<String> differences(List<JsonObject> rows) {
-    List<JsonObject> known =
-        rows.stream()
-            .filter(row -> !row.getJsonObject("settings", new JsonObject()).isEmpty())
-            .toList();
-    Set<String> keys = new TreeSet<>();
-    known.forEach(row -> keys.addAll(row.getJsonObject("settings").fieldNames()));
-    Map<String, Integer> unlike = new HashMap<>();
-    Set<String> partly = new TreeSet<>();
-    for (String key : keys) {
-      Map<String, Integer> counts = new HashMap<>();
-      known.forEach(row -> counts.merge(String.valueOf(setting(row, key)), 1, Integer::sum));
-      if (counts.size() > 1) {
-        unlike.put(key, known.size() - counts.values().stream().max(Integer::compare).orElse(0));
-        if (counts.containsKey("null")) {
-          partly.add(key);
-        }
-      }
-    }
-    return unlike.keySet().stream()
-        .filter(key -> !SHOWN.contains(key))
-        .filter(key -> !partly.contains(key) || !unlike.containsKey(nameBeside(key)))
-        .sorted(
-            Comparator.<String, Boolean>comparing(partly::contains)
-                .thenComparing(key -> -unlike.get(key))
-                .thenComparing(Comparator.naturalOrder()))
-        .toList();
-  }
-
-  private static String nameBeside(String key) {
-    return key.substring(0, Math.max(0, key.lastIndexOf('.'))) + ".name";
   }
 
   private static String line(List<?> cells) {

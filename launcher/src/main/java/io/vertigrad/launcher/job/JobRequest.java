@@ -157,6 +157,14 @@ public final class JobRequest {
    * @throws io.vertigrad.compute.settings.SettingsException at the first error
    */
   public JobConfig resolve(JobFile file) {
+    JsonObject changed = apply(file);
+    JobConfig job = JobConfig.read(origin(file), changed);
+    StrategyProviders.configure(job, getClass().getClassLoader());
+    return job;
+  }
+
+  /** Applies the changes to a job file that was read elsewhere. Returns a copy, unchecked. */
+  public JsonObject apply(JobFile file) {
     JsonObject changed = file.json().copy();
     fallbacks.stream()
         .filter(fallback -> !isSet(fallback.assignment().path(), file.json()))
@@ -172,18 +180,19 @@ public final class JobRequest {
     if (assignments.stream().anyMatch(assignment -> namesAnotherStrategy(assignment, changed))) {
       changed.remove(STRATEGY);
     }
-    String origin = file.origin() + (changes.isEmpty() ? "" : " with " + words(changes));
     try {
       assignments.forEach(assignment -> assignment.applyTo(changed));
     } catch (InputException noSection) {
-      throw new InputException(origin + ": " + noSection.getMessage(), noSection);
+      throw new InputException(origin(file) + ": " + noSection.getMessage(), noSection);
     }
     if (assignments.stream().noneMatch(assignment -> assignment.path().equals(JOB))) {
       JobKeys.with(KeyTrait.COMPONENT).forEach(key -> rename(key, file.json(), changed));
     }
-    JobConfig job = JobConfig.read(origin, changed);
-    StrategyProviders.configure(job, getClass().getClassLoader());
-    return job;
+    return changed;
+  }
+
+  private String origin(JobFile file) {
+    return file.origin() + (changes.isEmpty() ? "" : " with " + words(changes));
   }
 
   /** Returns true if an option sets this key, or a section around it. */

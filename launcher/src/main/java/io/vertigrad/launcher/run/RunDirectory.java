@@ -55,12 +55,17 @@ public record RunDirectory(Path path) {
    * @throws InputException when it cannot be written
    */
   public static RunDirectory fresh(Path parent, String job, LocalDateTime now) {
+    return create(parent.resolve(freshName(parent, job, now)));
+  }
+
+  /** Returns a name {@code <time>-<job>} that nothing in a folder has. */
+  public static String freshName(Path parent, String job, LocalDateTime now) {
     String id = TIME.format(now) + "-" + job;
-    Path path = parent.resolve(id);
-    for (int again = 2; Files.exists(path); again++) {
-      path = parent.resolve(id + "-" + again);
+    String name = id;
+    for (int again = 2; Files.exists(parent.resolve(name)); again++) {
+      name = id + "-" + again;
     }
-    return create(path);
+    return name;
   }
 
   /**

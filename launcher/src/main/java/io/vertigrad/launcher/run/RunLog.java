@@ -22,6 +22,9 @@ public final class RunLog {
 
   private static boolean leaving;
 
+  /** Writes the log of the run that this process runs now, or ran last; else null. */
+  private static FileAppender<ILoggingEvent> current;
+
   private RunLog() {}
 
   /** Keeps the log off the console, where a command prints its own lines. */
@@ -32,8 +35,8 @@ public final class RunLog {
   }
 
   /**
-   * Omits the cluster's warnings about leaving nodes, until the JVM ends or another run's log
-   * begins. Call it when the job is over and all nodes leave.
+   * Omits the cluster's warnings about leaving nodes, until {@link #reportLeavingNodes} or the
+   * JVM's end. Call it when the job is over and all nodes leave.
    */
   public static synchronized void expectLeavingNodes() {
     if (!leaving && LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
@@ -43,13 +46,21 @@ public final class RunLog {
     }
   }
 
-  /** Appends the log to this file until the JVM ends; does nothing without Logback. */
+  /** Logs the cluster's warnings about leaving nodes again: another job begins. */
+  public static synchronized void reportLeavingNodes() {
+    if (leaving && LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
+      context.getLogger(CLUSTER).setLevel(formerLevel);
+      leaving = false;
+    }
+  }
+
+  /**
+   * Appends the log to this file until the JVM ends or another run's log begins; does nothing
+   * without Logback.
+   */
   public static synchronized void appendTo(Path file) {
     if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
-      if (leaving) {
-        context.getLogger(CLUSTER).setLevel(formerLevel);
-        leaving = false;
-      }
+      reportLeavingNodes();
       PatternLayoutEncoder encoder = new PatternLayoutEncoder();
       encoder.setContext(context);
       encoder.setPattern(PATTERN);
@@ -59,7 +70,13 @@ public final class RunLog {
       appender.setFile(file.toString());
       appender.setEncoder(encoder);
       appender.start();
-      context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(appender);
+      ch.qos.logback.classic.Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
+      root.addAppender(appender);
+      if (current != null) {
+        root.detachAppender(current);
+        current.stop();
+      }
+      current = appender;
     }
   }
 }

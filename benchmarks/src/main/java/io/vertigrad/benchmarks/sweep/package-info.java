@@ -1,0 +1,2 @@
+/** What a sweep saves by stopping poor trials early. */
+package io.vertigrad.benchmarks.sweep;
