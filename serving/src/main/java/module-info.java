@@ -6,4 +6,8 @@ module io.vertigrad.serving {
   requires org.slf4j;
 
   exports io.vertigrad.serving;
+  exports io.vertigrad.serving.internal to
+      io.vertigrad.serving.grpc;
+
+  uses io.vertigrad.serving.internal.InferenceProtocol;
 }

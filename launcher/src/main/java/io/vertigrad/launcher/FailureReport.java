@@ -98,6 +98,25 @@ final class FailureReport {
   }
 
   /**
+   * Returns why a job has failed, or why it cannot run here; empty for a failure that nobody
+   * expected.
+   */
+  static Optional<String> reason(RuntimeException error) {
+    Optional<String> failed =
+        causes(error).filter(FailureReport::isJob).findFirst().map(FailureReason::of);
+    return failed
+        .or(
+            () ->
+                causes(error).filter(FailureReport::isInput).findFirst().map(Throwable::getMessage))
+        .map(FailureReport::oneLine);
+  }
+
+  /** Returns whether the same attempt may succeed a moment later. */
+  static boolean isPassing(RuntimeException error) {
+    return causes(error).anyMatch(FailureReport::isJob);
+  }
+
+  /**
    * Names the locale where it is the cause.
    *
    * @param encoding what Java takes the names of files for, by the locale of the process

@@ -21,6 +21,7 @@ import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.job.JobFile;
 import io.vertigrad.launcher.job.JobRequest;
 import io.vertigrad.launcher.run.RunDirectory;
+import io.vertigrad.launcher.run.RunLog;
 import io.vertigrad.observability.MemberPort;
 import io.vertigrad.training.LocalMembers;
 import io.vertx.core.Future;
@@ -44,7 +45,7 @@ import picocli.CommandLine.Parameters;
 
 /**
  * Implements {@code vertigrad node}, which plays one role in a job that runs elsewhere, until the
- * job ends.
+ * job ends, or in one job after the other.
  */
 @Command(
     name = "node",
@@ -55,7 +56,9 @@ import picocli.CommandLine.Parameters;
       "%nTrain prints HOST:PORT. There a node gets the job file, so it needs only the job's secret:%n",
       "    vertigrad node --job 10.0.0.5:15801 --role worker%n",
       "With a job file instead, which must be the same as the run's job.json, it looks for the job"
-          + " at --join, cluster.members or with cluster.discovery."
+          + " at --join, cluster.members or with cluster.discovery.",
+      "%nA machine that serves job after job:%n",
+      "    vertigrad node --job 10.0.0.5:15801 --role worker --repeat"
     },
     parameterListHeading = "%nParameters:%n",
     optionListHeading = "%nOptions:%n")
@@ -64,6 +67,12 @@ final class NodeCommand implements Callable<Integer> {
   private static final Logger LOG = LoggerFactory.getLogger(NodeCommand.class);
   private static final long READ_SECONDS = 30;
   private static final int MOST_PORT = 65_535;
+
+  /** Time until it asks a coordinator again in whose job this node has failed. */
+  private static final int FAILED_SECONDS = 5;
+
+  /** Time until it asks a coordinator again whose job has no use for this node. */
+  private static final int UNFIT_SECONDS = 60;
 
   @Option(
       names = "--job",
@@ -105,6 +114,17 @@ final class NodeCommand implements Callable<Integer> {
   private Integer waitSeconds;
 
   @Option(
+      names = "--repeat",
+      arity = "0..1",
+      fallbackValue = "2147483647",
+      paramLabel = "SECONDS",
+      parameterConsumer = OptionalSeconds.class,
+      description =
+          "After a job, also one that failed, waits for the next one there, so long or as long as it"
+              + " takes; and for the first, unless --wait limits that.")
+  private Integer repeatSeconds;
+
+  @Option(
       names = "--secret",
       paramLabel = "FILE",
       description =
@@ -142,6 +162,7 @@ final class NodeCommand implements Callable<Integer> {
   private Participation participation;
   private MemberPort probes;
   private List<JoinAddress> there = List.of();
+  private boolean knowsAJob;
   private volatile boolean parentEnded;
 
   @Override
@@ -154,7 +175,7 @@ final class NodeCommand implements Callable<Integer> {
       signals.first().onSuccess(this::askedToEnd);
       try (MemberPort opened = port == null ? null : openPort(signals)) {
         probes = opened;
-        return call(signals);
+        return repeatSeconds == null ? serve(signals) : serveAll(signals);
       }
     }
   }
@@ -201,7 +222,54 @@ final class NodeCommand implements Callable<Integer> {
     return participation != null && participation.jobOver();
   }
 
-  private int call(TerminationSignals signals) {
+  /**
+   * Serves one job after the other. Before it knows a job, a failure ends this process, because its
+   * command line or its files are wrong. Afterwards it is the failure of one job.
+   */
+  private int serveAll(TerminationSignals signals) {
+    checkedRole();
+    waitSeconds = waitSeconds == null ? repeatSeconds : waitSeconds;
+    while (true) {
+      int pauseSeconds = UNFIT_SECONDS;
+      try {
+        serve(signals);
+      } catch (RuntimeException failed) {
+        String reason = FailureReport.reason(failed).filter(known -> knowsAJob).orElse(null);
+        if (reason == null) {
+          throw failed;
+        }
+        LOG.error("{}", job.related(reason));
+        pauseSeconds = FailureReport.isPassing(failed) ? FAILED_SECONDS : UNFIT_SECONDS;
+      }
+      takePart(null);
+      if (signals.status().isPresent()) {
+        return signals.status().get();
+      }
+      release();
+      LOG.info(
+          "waits {}for the next job at {}",
+          repeatSeconds == Integer.MAX_VALUE ? "" : "up to %s s ".formatted(repeatSeconds),
+          named(there));
+      // The coordinator of the job that is over may answer for a moment yet.
+      JoinAddress.silentWithin(there, Math.min(pauseSeconds, repeatSeconds));
+      if (!JoinAddress.answerWithin(there, repeatSeconds)) {
+        LOG.info("no further job has come within {} s; this process ends", repeatSeconds);
+        return ExitStatus.OK;
+      }
+    }
+  }
+
+  /** Frees what a job has left; the native memory of its tensors goes with their Java objects. */
+  private void release() {
+    if (probes != null) {
+      probes.left();
+    }
+    System.gc();
+    RunLog.reportLeavingNodes();
+  }
+
+  /** Serves one job. */
+  private int serve(TerminationSignals signals) {
     if (withParent) {
       ParentExitMonitor parent =
           ParentExitMonitor.start(
@@ -225,6 +293,9 @@ final class NodeCommand implements Callable<Integer> {
       config = read();
     } catch (JoinException refused) {
       throw forParent(refused);
+    }
+    if (repeatSeconds != null) {
+      beginJob(config);
     }
     config.checkModel();
     Role role = role(config);
@@ -262,6 +333,17 @@ final class NodeCommand implements Callable<Integer> {
         return ExitStatus.OK;
       }
     }
+  }
+
+  /** Checks that this node can wait for another job than this one. */
+  private void beginJob(JobConfig config) {
+    if (there.isEmpty()) {
+      throw new InputException(
+          "--repeat: found no address to wait at, expected --job HOST:PORT, or --join or"
+              + " cluster.members beside a job file");
+    }
+    knowsAJob = true;
+    LOG.info("joins job {} at {}", config.addresses().job(), named(there));
   }
 
   private synchronized void takePart(Participation now) {
@@ -309,6 +391,15 @@ final class NodeCommand implements Callable<Integer> {
   }
 
   private Role role(JobConfig config) {
+    String name = checkedRole();
+    if (name.equals(RoleName.STAGE) && config.pipeline().isEmpty()) {
+      throw new InputException(
+          "--role stage: %s has no pipeline; use --role worker".formatted(config.origin()));
+    }
+    return RoleName.role(name);
+  }
+
+  private String checkedRole() {
     List<String> known = new ArrayList<>();
     new RoleNames().forEach(known::add);
     String name = roleName.toLowerCase(Locale.ROOT);
@@ -316,11 +407,7 @@ final class NodeCommand implements Callable<Integer> {
       throw new InputException(
           "--role %s: expected one of %s".formatted(roleName, String.join(", ", known)));
     }
-    if (name.equals(RoleName.STAGE) && config.pipeline().isEmpty()) {
-      throw new InputException(
-          "--role stage: %s has no pipeline; use --role worker".formatted(config.origin()));
-    }
-    return RoleName.role(name);
+    return name;
   }
 
   private String where() {

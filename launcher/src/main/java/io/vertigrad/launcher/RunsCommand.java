@@ -8,14 +8,17 @@ import io.vertigrad.launcher.run.RunLog;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.Console;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -37,7 +40,15 @@ final class RunsCommand implements Callable<Integer> {
 
   static final String OPTIONS = "%nOptions:%n";
   private static final String NAMES = "Names of runs below runs/ (--in); last is the newest run.";
+  private static final String JSON =
+      "Prints one array with an object per run (docs/reference/runs.md) for programs.";
   private static final double MIB = 1 << 20;
+  private static final Pattern AGE = Pattern.compile("([1-9][0-9]{0,5})([hdw])");
+  private static final Map<String, Duration> UNITS =
+      Map.of("h", Duration.ofHours(1), "d", Duration.ofDays(1), "w", Duration.ofDays(7));
+
+  /** Number of runs that a question names in its own line. */
+  private static final int FEW = 3;
 
   @Option(
       names = "--in",
@@ -47,7 +58,7 @@ final class RunsCommand implements Callable<Integer> {
       description = "The folder that holds the runs' folders. Default: ${DEFAULT-VALUE}.")
   private Path folder;
 
-  @Option(names = "--json", description = "Prints what the page gets as JSON.")
+  @Option(names = "--json", description = JSON)
   private boolean json;
 
   /** Lists the runs. */
@@ -61,13 +72,11 @@ final class RunsCommand implements Callable<Integer> {
       mixinStandardHelpOptions = true,
       description = "Lists the runs, as without a command.",
       optionListHeading = OPTIONS)
-  int list(
-      @Option(names = "--json", description = "Prints what the page gets as JSON.")
-          boolean asJson) {
+  int list(@Option(names = "--json", description = JSON) boolean asJson) {
     RunLog.leaveConsole();
     RunList runs = new RunList(folder);
     if (asJson) {
-      System.out.println(runs.list().toString(StandardCharsets.UTF_8));
+      System.out.println(runs.described().encode());
       return ExitStatus.OK;
     }
     List<String> lines = runs.lines();
@@ -83,12 +92,28 @@ final class RunsCommand implements Callable<Integer> {
       parameterListHeading = "%nParameters:%n",
       optionListHeading = OPTIONS)
   int remove(
-      @Parameters(paramLabel = "NAME", arity = "1..*", description = NAMES) List<String> names,
+      @Parameters(paramLabel = "NAME", arity = "0..*", description = NAMES) List<String> names,
+      @Option(
+              names = "--older-than",
+              paramLabel = "AGE",
+              description =
+                  "In place of names: all runs that were last written so long ago, such as 12h, 30d or"
+                      + " 8w. Those that go on or are kept stay.")
+          String age,
       @Option(names = "--yes", description = "Asks no question.") boolean yes) {
     RunLog.leaveConsole();
+    if ((names == null) == (age == null)) {
+      throw new InputException(
+          "runs rm: found %s, expected either names of runs or --older-than AGE"
+              .formatted(age == null ? "neither names nor an age" : "names and an age"));
+    }
     RunList runs = new RunList(folder);
-    Set<RunDirectory> found = found(runs, names);
+    Set<RunDirectory> found = age == null ? found(runs, names) : older(runs, age);
     found.forEach(RunList::requireRemovable);
+    if (found.isEmpty()) {
+      System.out.println("no run in %s is to be deleted".formatted(folder));
+      return ExitStatus.OK;
+    }
     if (!yes && !confirmed(found)) {
       System.out.println("nothing was deleted");
       return ExitStatus.OK;
@@ -198,6 +223,26 @@ final class RunsCommand implements Callable<Integer> {
         .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 
+  /** Finds the runs that were last written so long ago and may be deleted; names the others. */
+  private Set<RunDirectory> older(RunList runs, String age) {
+    Matcher read = AGE.matcher(age);
+    if (!read.matches()) {
+      throw new InputException(
+          "--older-than %s: expected a number of hours, days or weeks, such as 12h, 30d or 8w"
+              .formatted(age));
+    }
+    long millis = Long.parseLong(read.group(1)) * UNITS.get(read.group(2)).toMillis();
+    Set<RunDirectory> older = new LinkedHashSet<>();
+    for (RunDirectory run : runs.unchangedSince(System.currentTimeMillis() - millis)) {
+      Optional<String> stays = RunList.whyStays(run);
+      stays.ifPresent(why -> System.out.println("stays: " + why));
+      if (stays.isEmpty()) {
+        older.add(run);
+      }
+    }
+    return older;
+  }
+
   /** Returns the name of a run that was given as a path, as a shell completes it. */
   private String below(String name) {
     Path path = Path.of(name).toAbsolutePath().normalize();
@@ -214,7 +259,12 @@ final class RunsCommand implements Callable<Integer> {
     String names =
         runs.stream().map(run -> run.path().toString()).collect(Collectors.joining(", "));
     Console console = System.console();
-    String answer = console == null ? null : console.readLine("delete %s? [y/N] ", names);
+    boolean few = runs.size() <= FEW;
+    if (console != null && !few) {
+      runs.forEach(run -> System.out.println(run.path()));
+    }
+    String question = few ? names : "these %s runs".formatted(runs.size());
+    String answer = console == null ? null : console.readLine("delete %s? [y/N] ", question);
     if (answer == null) {
       throw new InputException(
           "runs rm: there is no terminal to ask on; to delete %s without a question, add --yes"

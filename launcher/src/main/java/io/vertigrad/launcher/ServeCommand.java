@@ -46,6 +46,8 @@ final class ServeCommand implements Callable<Integer> {
 
   private static final String TOKENS = "VERTIGRAD_SERVE_TOKENS";
   private static final long MOST_TOKEN_BYTES = 1 << 20;
+  private static final int MOST_PORT = 65_535;
+  private static final long LISTEN_SECONDS = 20;
   private static final long START_SECONDS = 120;
   private static final long STOP_SECONDS = 10;
 
@@ -67,6 +69,13 @@ final class ServeCommand implements Callable<Integer> {
       defaultValue = PORT,
       description = "Port, 0 for a free one (${DEFAULT-VALUE}; serving.port).")
   private int port;
+
+  @Option(
+      names = "--grpc-port",
+      paramLabel = "N",
+      description =
+          "Answers over gRPC, too, at this port, 0 for a free one; needs vertigrad-serving-grpc.")
+  private Integer grpcPort;
 
   @Mixin private AddressOptions address;
 
@@ -96,6 +105,10 @@ final class ServeCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     RunLog.leaveConsole();
     System.setProperty("java.awt.headless", "true");
+    if (grpcPort != null && (grpcPort < 0 || grpcPort > MOST_PORT)) {
+      throw new InputException(
+          "--grpc-port %s: expected 0 to %s, where 0 is a free one".formatted(grpcPort, MOST_PORT));
+    }
     Optional<String> tokens = tokens();
     AtomicReference<ServingConfig> first = new AtomicReference<>();
     List<ModelServer.Source> sources = sources(first);
@@ -116,6 +129,8 @@ final class ServeCommand implements Callable<Integer> {
         .addShutdownHook(
             new Thread(
                 () -> Await.cleanUp(server.close(), STOP_SECONDS, "answering the last requests")));
+    Optional<Integer> grpc =
+        Optional.ofNullable(grpcPort).map(number -> listenGrpc(server, number));
     List<String> names = server.names();
     print(
         "serving %s at %s/v2/models/%s  (Ctrl-C ends it)"
@@ -123,8 +138,21 @@ final class ServeCommand implements Callable<Integer> {
                 names.size() == 1 ? names.get(0) : names.size() + " models",
                 server.address(),
                 names.size() == 1 ? names.get(0) : "NAME"));
+    grpc.ifPresent(number -> print("gRPC at port " + number));
     new CountDownLatch(1).await();
     return ExitStatus.OK;
+  }
+
+  private static int listenGrpc(ModelServer server, int port) {
+    return Await.result(
+        server
+            .listenGrpc(port)
+            .recover(
+                why ->
+                    Future.failedFuture(
+                        new InputException("--grpc-port: " + why.getMessage(), why))),
+        LISTEN_SECONDS,
+        "listening at --grpc-port");
   }
 
   private static void print(String line) {

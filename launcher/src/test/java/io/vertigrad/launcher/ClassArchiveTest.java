@@ -45,6 +45,7 @@ class ClassArchiveTest {
             "verticles",
             "strategies",
             "federated",
+            "sweep",
             "http",
             "serving",
             "streams",

@@ -230,7 +230,10 @@ class JobFileMutationTest {
 
   private static List<Path> jobFiles() throws IOException {
     try (Stream<Path> files = Files.list(CONF)) {
-      return files.filter(file -> file.toString().matches(".*\\.(json|yaml)")).sorted().toList();
+      return files
+          .filter(file -> file.toString().matches(".*(?<!\\.schema)\\.(json|yaml)"))
+          .sorted()
+          .toList();
     }
   }
 

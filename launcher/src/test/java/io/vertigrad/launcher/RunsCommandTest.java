@@ -12,6 +12,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -45,8 +48,69 @@ final class RunsCommandTest {
     assertTrue(lines.get(1).startsWith("one  finished  2023-11-"), table.out());
     assertTrue(lines.get(3).startsWith("one: job.json is missing. Copy the run's"), table.out());
     assertEquals(table.out(), listed.out());
-    JsonArray rows = new JsonObject(json.out()).getJsonArray("runs");
+    JsonArray rows = new JsonArray(json.out());
     assertEquals("two", rows.getJsonObject(1).getString("name"));
+    assertEquals(json.out(), runs("list", "--json").out());
+    assertEquals("[]", CommandRun.of("runs", "--in", parent + "/none", "--json").out().strip());
+  }
+
+  @Test
+  void shouldShowTheSettingsInWhichTheRunsDiffer() throws IOException {
+    job("one", "0.1", "16", "");
+    job("two", "0.01", "16", "\"momentum\": 0.9, ");
+    RunStory.folder(folder, "three", RunStory.of("a pid 1", "finished"));
+    job("three", "0.001", "32", "");
+
+    List<String> lines = runs().out().lines().toList();
+
+    List<String> heading = List.of(lines.get(0).split(" +"));
+    assertEquals(
+        List.of("learningRate", "batch", "momentum", "notes"),
+        heading.subList(heading.size() - 4, heading.size()));
+    assertEquals(
+        List.of("0.1 16 -", "0.001 32 -", "0.01 16 0.9"),
+        lines.subList(1, 4).stream()
+            .map(line -> line.replaceAll(".* (\\S+) +(\\S+) +(\\S+)$", "$1 $2 $3"))
+            .toList());
+    JsonArray rows = new JsonArray(runs("--json").out());
+    assertEquals(
+        "{\"optimizer.learningRate\":0.001,\"workers.batch\":32}",
+        rows.getJsonObject(1).getJsonObject("differs").encode());
+    assertEquals(
+        "sgd", rows.getJsonObject(1).getJsonObject("settings").getString("optimizer.name"));
+  }
+
+  @Test
+  void shouldNameTheSettingsThatHaveNoColumn() throws IOException {
+    for (String name : List.of("one", "two")) {
+      JsonObject optimizer = new JsonObject();
+      List.of("a", "b", "c", "d", "e", "f").forEach(key -> optimizer.put(key, name + key));
+      Files.writeString(
+          folder.resolve(name).resolve("job.json"),
+          JsonObject.of("optimizer", optimizer.put("name", "x".repeat(30) + name)).encode());
+    }
+
+    List<String> lines = runs().out().lines().toList();
+
+    assertTrue(lines.get(0).matches(".* data +a +b +c +d +notes"), lines.get(0));
+    assertEquals("they also differ in optimizer.e, optimizer.f, optimizer.name", lines.get(3));
+  }
+
+  /** What programs read is described; what is described is there in one state or another. */
+  @Test
+  void shouldDescribeEachFieldOfTheListForPrograms() throws IOException {
+    job("one", "0.1", "16", "");
+    assertEquals(0, runs("note", "one", "the best", "--tag", "lr").exit());
+    assertEquals(0, runs("keep", "one").exit());
+    String page = Files.readString(Path.of("../docs/reference/runs.md"));
+    String section = page.substring(page.indexOf("\n## runs --json")).replaceFirst("\n## ", "");
+    String table = section.split("\n## ")[0];
+
+    for (Object row : new JsonArray(runs("--json").out())) {
+      for (String field : ((JsonObject) row).fieldNames()) {
+        assertTrue(table.contains("`" + field + "`"), field + " is not in docs/reference/runs.md");
+      }
+    }
   }
 
   @ParameterizedTest
@@ -109,6 +173,62 @@ final class RunsCommandTest {
     assertEquals(0, runs("keep", "--undo", "two").exit());
     assertEquals(0, runs("rm", "two", "--yes").exit());
     assertEquals(List.of("one"), left());
+  }
+
+  @Test
+  void shouldDeleteTheRunsThatAreOlder() throws IOException {
+    for (String name : List.of("three", "four", "five")) {
+      RunStory.folder(folder, name, RunStory.of("a pid 1", "finished"));
+    }
+    assertEquals(0, runs("keep", "two").exit());
+    List.of("one", "two", "three", "four").forEach(name -> age(name, Duration.ofHours(49)));
+    age("five", Duration.ofHours(47));
+    RunLock lock = RunLock.take(new RunDirectory(folder.resolve("three")));
+    CommandRun asked;
+    CommandRun removed;
+    try (lock) {
+      asked = runs("rm", "--older-than", "2d");
+      removed = runs("rm", "--older-than", "2d", "--yes");
+    }
+
+    assertEquals(2, asked.exit(), asked.out());
+    assertTrue(asked.err().contains("there is no terminal to ask on"), asked.err());
+    assertEquals(0, removed.exit(), removed.err());
+    for (String line :
+        List.of(
+            "stays: %s: is kept, by runs keep".formatted(folder.resolve("two")),
+            "stays: %s: process ".formatted(folder.resolve("three")),
+            "deleted %s: ".formatted(folder.resolve("one")),
+            "deleted %s: ".formatted(folder.resolve("four")),
+            "deleted 2 runs: ")) {
+      assertTrue(removed.out().contains(line), removed.out());
+    }
+    assertEquals(List.of("five", "three", "two"), left());
+    assertEquals(
+        "no run in %s is to be deleted".formatted(folder),
+        runs("rm", "--older-than", "1w", "--yes").out().strip());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"--older-than=30", "--older-than=0d", "--older-than=-1d", "--older-than=9999999w"})
+  void shouldRefuseAnAgeWithoutAUnitOrNumber(String age) {
+    CommandRun refused = runs("rm", age, "--yes");
+
+    assertEquals(2, refused.exit());
+    assertTrue(refused.err().contains("such as 12h, 30d or 8w"), refused.err());
+    assertEquals(List.of("one", "two"), left());
+  }
+
+  @Test
+  void shouldExpectEitherNamesOrAnAge() {
+    CommandRun neither = runs("rm", "--yes");
+    CommandRun both = runs("rm", "one", "--older-than", "1d", "--yes");
+
+    assertEquals(List.of(2, 2), List.of(neither.exit(), both.exit()));
+    assertTrue(neither.err().contains("found neither names nor an age"), neither.err());
+    assertTrue(both.err().contains("found names and an age, expected either"), both.err());
+    assertEquals(List.of("one", "two"), left());
   }
 
   @Test
@@ -198,6 +318,26 @@ final class RunsCommandTest {
     assertTrue(
         refused.err().contains("--base-path: found \"" + path + "\", expected a path such as"),
         refused.err());
+  }
+
+  private void job(String name, String rate, String batch, String more) throws IOException {
+    Files.writeString(
+        folder.resolve(name).resolve("job.json"),
+        """
+        {"job": "%s", "optimizer": {"name": "sgd", %s"learningRate": %s}, "workers": {"batch": %s}}
+        """
+            .formatted("digits", more, rate, batch));
+  }
+
+  private void age(String name, Duration age) {
+    FileTime then = FileTime.from(Instant.now().minus(age));
+    try (Stream<Path> files = Files.walk(folder.resolve(name))) {
+      for (Path file : files.toList()) {
+        Files.setLastModifiedTime(file, then);
+      }
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private CommandRun runs(String... words) {

@@ -74,7 +74,7 @@ class StartScriptTest {
       here=$(dirname "$0")/..
       echo build >>"$here/calls"
       until [ -f "$here/go" ]; do sleep 0.02; done
-      for module in codecs compute engines/dl4j verticles strategies federated http serving streams dashboard/run \\
+      for module in codecs compute engines/dl4j verticles strategies federated sweep http serving streams dashboard/run \\
           dashboard/observability dashboard launcher/cluster launcher/tracking launcher engines/pytorch; do
         mkdir -p "$here/home/$module/target/classes"
       done

@@ -127,6 +127,18 @@ public final class ModelServer {
   }
 
   /**
+   * Answers over gRPC, too, at the same host and with the same certificates, tokens and limits. The
+   * artifact {@code vertigrad-serving-grpc} must be on the class path.
+   *
+   * @param port 0 for a free one
+   * @return the port's number; fails with a message for the user without that artifact, or if the
+   *     port is taken
+   */
+  public Future<Integer> listenGrpc(int port) {
+    return endpoints.listen("grpc", port);
+  }
+
+  /**
    * Returns the names of the models, also of those that are not loaded.
    *
    * @return in the order of the sources

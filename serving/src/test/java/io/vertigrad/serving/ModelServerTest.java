@@ -152,11 +152,13 @@ class ModelServerTest {
             .redirectErrorStream(true)
             .redirectOutput(output.toFile())
             .start();
+    abortRequests();
     points.add(trained("points", "better", 60, 0.5));
     Awaitility.await()
         .atMost(60, TimeUnit.SECONDS)
         .until(
             () -> notices.stream().anyMatch(line -> line.contains("from better answers instead")));
+    Awaitility.await().atMost(60, TimeUnit.SECONDS).until(() -> predictorsOfPoints() == 1);
     Path damaged = Files.writeString(folder.resolve("damaged.zip"), "no model");
     points.add(
         new Candidate("points", "damaged", points.get(0).job(), damaged, Optional.of(result(0.1))));
@@ -173,6 +175,26 @@ class ModelServerTest {
     assertEquals(
         "test loss 0.5000 on 10 samples, the lowest of 2 models",
         json("GET", "/v2/models/points", 200).getJsonObject("parameters").getString("reason"));
+  }
+
+  /** Begins requests of every kind, and closes their connections. */
+  private void abortRequests() throws IOException {
+    String head = "POST /v2/models/points/infer HTTP/1.1\r\nHost: localhost\r\n" + bearer(READER);
+    String whole = head + "Content-Length: 2\r\n\r\n{}";
+    for (String sent :
+        List.of(head, head + "Content-Length: 9\r\n\r\n{", whole, whole.repeat(20), whole + head)) {
+      try (Socket socket = new Socket("127.0.0.1", URI.create(server.address()).getPort())) {
+        socket.setSoLinger(true, 0);
+        socket.getOutputStream().write(sent.getBytes(StandardCharsets.UTF_8));
+      }
+    }
+  }
+
+  /** Returns how many versions of the model have a thread: those that are not closed. */
+  private static long predictorsOfPoints() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().endsWith(" of points"))
+        .count();
   }
 
   private static ModelServer.Source source(boolean isFolder, List<Candidate> models) {

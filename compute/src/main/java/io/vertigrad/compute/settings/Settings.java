@@ -27,6 +27,7 @@ import java.util.stream.Stream;
 public final class Settings {
 
   private static final int SHOWN_CHARACTERS = 80;
+  private static final String SCHEMA = "$schema";
 
   private final String origin;
   private final String path;
@@ -413,10 +414,13 @@ public final class Settings {
     return NearestKey.usual(name);
   }
 
-  /** Refuses every key that was not read, and suggests the nearest known one. */
+  /**
+   * Refuses every key that was not read, and suggests the nearest known one. The root may have a
+   * key {@code $schema}, in which editors look for the schema of the file.
+   */
   public void refuseUnknown() {
     for (String key : values.fieldNames()) {
-      if (!known.containsKey(key)) {
+      if (!known.containsKey(key) && !(path.isEmpty() && key.equals(SCHEMA))) {
         throw refuse(key, "is not a known key, " + suggestion(key));
       }
     }

@@ -144,6 +144,13 @@ public final class MemberPort implements AutoCloseable {
     node = member;
   }
 
+  /** Shows from now on that this process is in no job's cluster, and forgets the node. */
+  public synchronized void left() {
+    meters.close();
+    meters = new ProcessMeters("");
+    node = null;
+  }
+
   /** Closes the port; returns after at most five seconds. */
   @Override
   public void close() {

@@ -35,8 +35,9 @@ import java.util.regex.Pattern;
  *
  * <p>Unlike data make small cosines and larger distances, and a rule that accepts the update of one
  * worker makes all others look wrong. So a worker is only named while the others agree with what
- * was accepted, and only when it is far outside of their spread. {@code docs/guide/advice.md} has
- * the limits and how often they were right. Two workers are never judged: either may be wrong.
+ * was accepted, and only when it is far outside of their spread; the constants are the limits.
+ * {@code docs/measurements/advice.md} says how often they were right. Two workers are never judged:
+ * either may be wrong.
  *
  * <p>Pass it every event of the run, in order. Its size depends on the number of ranks, not on the
  * length of the run. Used by one thread.

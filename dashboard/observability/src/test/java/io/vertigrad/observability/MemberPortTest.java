@@ -2,6 +2,7 @@ package io.vertigrad.observability;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertx.core.Future;
@@ -92,6 +93,14 @@ final class MemberPortTest {
     assertTrue(scraped.contains("vertigrad_bus_handlers{job_name=\"digits\"} 0.0"), scraped);
     opened.joined(vertx, "mnist");
     assertTrue(get("/metrics").body().contains("vertigrad_bus_handlers{job_name=\"mnist\"}"));
+
+    opened.left();
+
+    String between = get("/metrics").body();
+    assertTrue(between.contains("jvm_memory_used_bytes{"), between);
+    assertFalse(between.contains("mnist"), between);
+    takesPart.set(true);
+    assertEquals(503, get("/health/ready").status(), "it is in no cluster");
   }
 
   @Test

@@ -95,6 +95,49 @@ public final class RunList implements RunsVerticle.Source {
     return rows.isEmpty() ? List.of() : RunsText.of(rows);
   }
 
+  /**
+   * Returns the list for programs, the newest run first. Each run has the fields that
+   * docs/reference/runs.md describes; {@code differs} has those of its settings in which the runs
+   * differ.
+   *
+   * @throws InputException when the folder cannot be read
+   */
+  public JsonArray described() {
+    List<JsonObject> rows = rows();
+    List<String> differing = RunsText.differing(rows);
+    JsonArray described = new JsonArray();
+    for (JsonObject row : rows) {
+      JsonObject settings = row.getJsonObject(RunRow.SETTINGS, new JsonObject());
+      JsonObject differs = new JsonObject();
+      differing.stream()
+          .filter(settings::containsKey)
+          .forEach(key -> differs.put(key, settings.getValue(key)));
+      JsonObject copy = row.copy();
+      copy.remove(CHANGED);
+      described.add(copy.put("differs", differs));
+    }
+    return described;
+  }
+
+  /**
+   * Returns the runs whose job, events and summary were last written before this time, the newest
+   * first.
+   *
+   * @param millis milliseconds since 1970
+   * @throws InputException when the folder cannot be read
+   */
+  public List<RunDirectory> unchangedSince(long millis) {
+    return rows().stream()
+        .map(row -> find(row.getString(NAME)))
+        .flatMap(Optional::stream)
+        .filter(
+            run ->
+                Stream.of(run.job(), run.events(), run.summary(), run.launch())
+                    .mapToLong(file -> FileStamp.of(file).modifiedMillis())
+                    .allMatch(modified -> modified < millis))
+        .toList();
+  }
+
   /** Returns what the list shows of a run; empty when there is no such run. */
   public Optional<JsonObject> row(String name) {
     return find(name).flatMap(this::row);
@@ -236,18 +279,28 @@ public final class RunList implements RunsVerticle.Source {
    * @throws InputException when it is not
    */
   public static void requireRemovable(RunDirectory run) {
-    RunLock.look(run)
+    whyStays(run)
         .ifPresent(
-            holder -> {
-              throw new InputException(
-                  "%s: process %s runs it; end that one first"
-                      .formatted(run.path(), holder.process()));
+            why -> {
+              throw new InputException(why);
             });
-    if (RunNotes.read(run).kept()) {
-      throw new InputException(
-          "%s: is kept, by runs keep; to delete it, undo that with runs keep --undo %s"
-              .formatted(run.path(), run.name()));
-    }
+  }
+
+  /** Returns why a run may not be deleted; empty when it is over and not kept. */
+  public static Optional<String> whyStays(RunDirectory run) {
+    return RunLock.look(run)
+        .map(
+            holder ->
+                "%s: process %s runs it; end that one first"
+                    .formatted(run.path(), holder.process()))
+        .or(
+            () ->
+                Optional.of(run)
+                    .filter(one -> RunNotes.read(one).kept())
+                    .map(
+                        one ->
+                            "%s: is kept, by runs keep; to delete it, undo that with runs keep --undo %s"
+                                .formatted(one.path(), one.name())));
   }
 
   private Optional<JsonObject> row(RunDirectory run) {

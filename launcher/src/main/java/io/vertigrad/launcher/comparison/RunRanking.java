@@ -112,7 +112,7 @@ final class RunRanking {
           .formatted(called(winner), metric, reached);
     }
     if (best.size() == whole.size()) {
-      String which = whole.size() == all.size() ? "All %d runs" : "All %d runs with a whole test";
+      String which = whole.size() == all.size() ? "All %s runs" : "All %s runs with a whole test";
       return which.formatted(whole.size())
           + " have the same %s: %s.".formatted(metric, figure(winner));
     }

@@ -48,9 +48,13 @@ final class RunRow {
   static final String PROBLEM = "problem";
   static final String GUESSES = "guesses";
   static final String OUTLIERS = "outliers";
+  static final String SETTINGS = "settings";
 
   static final String TEST_SAMPLES = "testSamples";
   static final String WHOLE_TEST_SET = "wholeTestSet";
+
+  static final String DEVICE = "workers.device";
+  private static final String NAME_KEY = ".name";
 
   private static final String[] RESULTS = {
     "seconds",
@@ -332,7 +336,7 @@ final class RunRow {
         flatten(section, job.getValue(section), settings);
       }
     }
-    row.put("settings", settings);
+    row.put(SETTINGS, settings);
     putText("model", settings.getValue("model.name"));
     putText("data", settings.getValue("data.name"));
     dataHash(job).ifPresent(hash -> row.put("dataHash", hash));
@@ -340,7 +344,13 @@ final class RunRow {
     putIfAbsent("workers", settings.getValue("workers.count"));
     putIfAbsent("servers", settings.getValue("servers.count"));
     putIfAbsent(JobConfig.ENGINE, settings.getValue(JobConfig.ENGINE));
-    putIfAbsent("device", settings.getValue("workers.device"));
+    putIfAbsent("device", settings.getValue(DEVICE));
+  }
+
+  /** Returns whether a setting has a column in any case, such as {@code strategy.name}. */
+  static boolean hasColumn(JsonObject row, String key) {
+    String name = key.endsWith(NAME_KEY) ? key.substring(0, key.length() - NAME_KEY.length()) : "";
+    return row.getValue(name) instanceof String;
   }
 
   /** A {@code job.json} lacks the settings of one machine anyway. */

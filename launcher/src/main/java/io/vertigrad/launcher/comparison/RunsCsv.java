@@ -8,15 +8,10 @@ import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -27,22 +22,24 @@ import java.util.stream.Collectors;
  */
 final class RunsCsv {
 
+  private static final String RUN = "run";
   private static final String LINE_END = "\r\n";
   private static final Pattern QUOTED = Pattern.compile("[\",\r\n]");
 
   /** What a spreadsheet would take for a formula. */
   private static final Pattern FORMULA = Pattern.compile("[=+\\-@\t\r].*", Pattern.DOTALL);
 
-  /** Settings that have columns of their own. */
-  private static final Set<String> SHOWN =
-      Set.of("strategy.name", "model.name", "data.name", "workers.device");
-
   private RunsCsv() {}
 
   /** Returns a line of titles, and one for each run. */
   static String of(List<JsonObject> rows) {
     Map<String, Function<JsonObject, Object>> columns = columns(rows);
-    columns.entrySet().removeIf(column -> rows.stream().allMatch(isEmpty(column.getValue())));
+    columns
+        .entrySet()
+        .removeIf(
+            column ->
+                !column.getKey().equals(RUN)
+                    && rows.stream().allMatch(row -> column.getValue().apply(row) == null));
     StringBuilder csv = new StringBuilder(line(new ArrayList<>(columns.keySet())));
     for (JsonObject row : rows) {
       csv.append(line(columns.values().stream().map(column -> column.apply(row)).toList()));
@@ -50,13 +47,10 @@ final class RunsCsv {
     return csv.toString();
   }
 
-  private static Predicate<JsonObject> isEmpty(Function<JsonObject, Object> column) {
-    return row -> column.apply(row) == null;
-  }
-
   private static Map<String, Function<JsonObject, Object>> columns(List<JsonObject> rows) {
     Map<String, Function<JsonObject, Object>> columns = new LinkedHashMap<>();
-    columns.put("run", row -> row.getString("name"));
+    columns.put(RUN, row -> row.getString("name"));
+    columns.put("name", row -> row.getValue(RunNotes.LABEL));
     columns.put("state", RunsText::state);
     columns.put("begun", RunsCsv::begun);
     columns.put("seconds", row -> row.getValue("seconds"));
@@ -72,10 +66,14 @@ final class RunsCsv {
                     Metric.of(key).label(),
                     row ->
                         key.equals(row.getString("metric")) ? row.getValue("metricValue") : null));
+    columns.put("tested on", row -> row.getValue(RunRow.TEST_SAMPLES));
+    columns.put("whole test set", row -> row.getValue(RunRow.WHOLE_TEST_SET));
     columns.put("test loss", row -> row.getValue("loss"));
     columns.put("samples/s", row -> row.getValue("samplesPerSecond"));
-    for (String key : differences(rows)) {
-      columns.put(key, row -> setting(row, key));
+    for (String key : RunsText.differing(rows)) {
+      if (!key.equals(RunRow.DEVICE)) {
+        columns.put(key, row -> setting(row, key));
+      }
     }
     columns.put("tags", RunsCsv::tags);
     for (String key : List.of(RunNotes.NOTE, "strategy", "model", "data", "device")) {
@@ -102,44 +100,6 @@ final class RunsCsv {
 
   private static Object setting(JsonObject row, String key) {
     return row.getJsonObject("settings", new JsonObject()).getValue(key);
-  }
-
-  /**
-   * Returns the keys of the settings in which runs differ, as {@code differences} of the page does:
-   * first those by which the most runs differ, last those that some runs lack. These are left out
-   * where the names of strategies or others differ.
-   */
-  private static List<String> differences(List<JsonObject> rows) {
-    List<JsonObject> known =
-        rows.stream()
-            .filter(row -> !row.getJsonObject("settings", new JsonObject()).isEmpty())
-            .toList();
-    Set<String> keys = new TreeSet<>();
-    known.forEach(row -> keys.addAll(row.getJsonObject("settings").fieldNames()));
-    Map<String, Integer> unlike = new HashMap<>();
-    Set<String> partly = new TreeSet<>();
-    for (String key : keys) {
-      Map<String, Integer> counts = new HashMap<>();
-      known.forEach(row -> counts.merge(String.valueOf(setting(row, key)), 1, Integer::sum));
-      if (counts.size() > 1) {
-        unlike.put(key, known.size() - counts.values().stream().max(Integer::compare).orElse(0));
-        if (counts.containsKey("null")) {
-          partly.add(key);
-        }
-      }
-    }
-    return unlike.keySet().stream()
-        .filter(key -> !SHOWN.contains(key))
-        .filter(key -> !partly.contains(key) || !unlike.containsKey(nameBeside(key)))
-        .sorted(
-            Comparator.<String, Boolean>comparing(partly::contains)
-                .thenComparing(key -> -unlike.get(key))
-                .thenComparing(Comparator.naturalOrder()))
-        .toList();
-  }
-
-  private static String nameBeside(String key) {
-    return key.substring(0, Math.max(0, key.lastIndexOf('.'))) + ".name";
   }
 
   private static String line(List<?> cells) {

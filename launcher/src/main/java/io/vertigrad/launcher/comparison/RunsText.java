@@ -7,9 +7,15 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -27,11 +33,13 @@ final class RunsText {
           "samples/s",
           "strategy",
           "model",
-          "data",
-          "notes");
+          "data");
 
-  /** Columns of words; the others have numbers. */
-  private static final Set<Integer> WORDS = Set.of(0, 1, 2, 7, 8, 9, 10);
+  /** Columns of words; the others up to the last of {@link #HEADING} have numbers. */
+  private static final Set<Integer> WORDS = Set.of(0, 1, 2, 7, 8, 9);
+
+  private static final int MOST_SETTINGS = 4;
+  private static final int SETTING_CHARACTERS = 24;
 
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm", Locale.ROOT);
@@ -40,11 +48,25 @@ final class RunsText {
 
   private RunsText() {}
 
-  /** Returns a line per run, and a further one for each whose folder has a problem. */
+  /**
+   * Returns a line per run, with the settings in which most of them differ, a line that names the
+   * other such settings, and a further one for each run whose folder has a problem.
+   */
   static List<String> of(List<JsonObject> rows) {
-    List<List<String>> table = new ArrayList<>(List.of(HEADING));
-    rows.forEach(row -> table.add(cells(row)));
-    List<String> lines = ComparisonText.lines(table, WORDS);
+    List<String> differing = differing(rows);
+    List<String> settings = differing.stream().limit(MOST_SETTINGS).toList();
+    List<String> heading = new ArrayList<>(HEADING);
+    settings.forEach(key -> heading.add(plain(title(key, settings))));
+    heading.add("notes");
+    Set<Integer> words = new HashSet<>(WORDS);
+    words.add(HEADING.size() + settings.size());
+    List<List<String>> table = new ArrayList<>(List.of(heading));
+    rows.forEach(row -> table.add(cells(row, settings)));
+    List<String> lines = ComparisonText.lines(table, words);
+    List<String> others = differing.subList(settings.size(), differing.size());
+    if (!others.isEmpty()) {
+      lines.add(plain("they also differ in " + String.join(", ", others)));
+    }
     for (JsonObject row : rows) {
       if (row.containsKey(RunRow.PROBLEM)) {
         lines.add(plain(row.getString("name") + ": " + row.getString(RunRow.PROBLEM)));
@@ -53,8 +75,62 @@ final class RunsText {
     return lines;
   }
 
-  private static List<String> cells(JsonObject row) {
-    return Stream.of(
+  /**
+   * Returns the keys of the settings in which runs differ, as the page does (runs-columns.js):
+   * those first by which the most runs differ, those last that some runs lack, else by name. When
+   * the names of strategies or others differ, only the settings that all of them have are compared.
+   * Runs without settings do not count. Names of strategies, models and data have columns anyway.
+   */
+  static List<String> differing(List<JsonObject> rows) {
+    List<JsonObject> known =
+        rows.stream()
+            .map(row -> row.getJsonObject(RunRow.SETTINGS, new JsonObject()))
+            .filter(settings -> !settings.isEmpty())
+            .toList();
+    Set<String> keys = new TreeSet<>();
+    known.forEach(settings -> keys.addAll(settings.fieldNames()));
+    Map<String, Integer> unlike = new TreeMap<>();
+    Set<String> lacking = new HashSet<>();
+    for (String key : keys) {
+      Map<String, Long> counts =
+          known.stream()
+              .collect(Collectors.groupingBy(one -> setting(one, key), Collectors.counting()));
+      if (counts.size() > 1) {
+        unlike.put(key, (int) (known.size() - Collections.max(counts.values())));
+        if (counts.containsKey(NOTHING)) {
+          lacking.add(key);
+        }
+      }
+    }
+    return unlike.keySet().stream()
+        .filter(key -> rows.stream().noneMatch(row -> RunRow.hasColumn(row, key)))
+        .filter(key -> !lacking.contains(key) || !unlike.containsKey(nameBeside(key)))
+        .sorted(
+            Comparator.<String, Boolean>comparing(lacking::contains)
+                .thenComparing(key -> -unlike.get(key)))
+        .toList();
+  }
+
+  private static String nameBeside(String key) {
+    return key.substring(0, Math.max(0, key.lastIndexOf('.'))) + ".name";
+  }
+
+  private static String setting(JsonObject settings, String key) {
+    Object value = settings.getValue(key);
+    return value == null ? NOTHING : value.equals("") ? "\"\"" : value.toString();
+  }
+
+  /** Returns the last word of a key, or the whole key if others of these end in that word. */
+  private static String title(String key, List<String> keys) {
+    String last = key.substring(key.lastIndexOf('.') + 1);
+    boolean alone = keys.stream().filter(other -> ("." + other).endsWith("." + last)).count() == 1;
+    return alone && !HEADING.contains(last) ? last : key;
+  }
+
+  private static List<String> cells(JsonObject row, List<String> settings) {
+    JsonObject own = row.getJsonObject(RunRow.SETTINGS, new JsonObject());
+    Stream<String> before =
+        Stream.of(
             name(row),
             state(row),
             TIME.format(
@@ -65,8 +141,11 @@ final class RunsText {
             number(row, "samplesPerSecond", "%,.0f"),
             row.getString("strategy", NOTHING),
             row.getString("model", NOTHING),
-            row.getString("data", NOTHING),
-            notes(row))
+            row.getString("data", NOTHING));
+    Stream<String> differing =
+        settings.stream().map(key -> shortened(setting(own, key), SETTING_CHARACTERS));
+    return Stream.of(before, differing, Stream.of(notes(row)))
+        .flatMap(cells -> cells)
         .map(RunsText::plain)
         .toList();
   }
@@ -116,9 +195,13 @@ final class RunsText {
             row.containsKey(RunNotes.KEPT) ? "kept" : "",
             row.containsKey(RunNotes.ARCHIVED) ? "archived" : "",
             tags,
-            note.length() > NOTE_CHARACTERS ? note.substring(0, NOTE_CHARACTERS) + "..." : note)
+            shortened(note, NOTE_CHARACTERS))
         .filter(part -> !part.isEmpty())
         .collect(Collectors.joining(" "));
+  }
+
+  private static String shortened(String text, int characters) {
+    return text.length() > characters ? text.substring(0, characters) + "..." : text;
   }
 
   private static String number(JsonObject row, String key, String pattern) {

@@ -258,7 +258,20 @@ public record JobFile(String origin, JsonObject json) {
    * Returns a strict reader. Vert.x's own readers keep the last of two equal keys and follow
    * cycles.
    */
+  /**
+   * Returns what reads a file of that name. A schema that the file names for editors is left out:
+   * its path is relative to this file, and the content goes into other files.
+   */
   private static Function<String, JsonObject> reader(String name) {
+    Function<String, JsonObject> parser = parser(name);
+    return text -> {
+      JsonObject json = parser.apply(text);
+      json.remove("$schema");
+      return json;
+    };
+  }
+
+  private static Function<String, JsonObject> parser(String name) {
     String path = isUrl(name) ? name.replaceFirst("[?#].*", "") : name;
     if (path.endsWith(".json")) {
       return text -> JsonText.object(name, text);

@@ -35,8 +35,8 @@ public final class RunLog {
   }
 
   /**
-   * Omits the cluster's warnings about leaving nodes, until the JVM ends or another run's log
-   * begins. Call it when the job is over and all nodes leave.
+   * Omits the cluster's warnings about leaving nodes, until {@link #reportLeavingNodes} or the
+   * JVM's end. Call it when the job is over and all nodes leave.
    */
   public static synchronized void expectLeavingNodes() {
     if (!leaving && LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
@@ -46,16 +46,21 @@ public final class RunLog {
     }
   }
 
+  /** Logs the cluster's warnings about leaving nodes again: another job begins. */
+  public static synchronized void reportLeavingNodes() {
+    if (leaving && LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
+      context.getLogger(CLUSTER).setLevel(formerLevel);
+      leaving = false;
+    }
+  }
+
   /**
    * Appends the log to this file until the JVM ends or another run's log begins; does nothing
    * without Logback.
    */
   public static synchronized void appendTo(Path file) {
     if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
-      if (leaving) {
-        context.getLogger(CLUSTER).setLevel(formerLevel);
-        leaving = false;
-      }
+      reportLeavingNodes();
       PatternLayoutEncoder encoder = new PatternLayoutEncoder();
       encoder.setContext(context);
       encoder.setPattern(PATTERN);

@@ -515,17 +515,18 @@ final class RunListTest {
     Files.writeString(
         folder.resolve("good").resolve("job.json"),
         "{\"workers\": {\"count\": 3, \"batch\": -5}, \"model\": {\"name\": \"@x\"}}");
+    runs.annotate("=1+1", JsonObject.of("label", "the sum"));
     runs.annotate("good", JsonObject.of("note", "two\nlines, and \"more\""));
     runs.annotate("archived", JsonObject.of("archived", true).put("tags", List.of("-a", "b")));
 
     List<String> lines = List.of(runs.csv(false).toString().split("\r\n"));
     List<String> all = List.of(runs.csv(true).toString().split("\r\n"));
 
-    assertTrue(lines.get(0).startsWith("run,state,begun,accuracy,"), lines.get(0));
+    assertTrue(lines.get(0).startsWith("run,name,state,begun,accuracy,"), lines.get(0));
     assertFalse(lines.get(0).contains("archived"), lines.get(0));
     assertTrue(lines.get(0).contains(",workers.batch,"), lines.get(0));
     assertEquals(3, lines.size(), lines.toString());
-    assertTrue(lines.get(1).startsWith("'=1+1,finished,"), lines.get(1));
+    assertTrue(lines.get(1).startsWith("'=1+1,the sum,finished,"), lines.get(1));
     assertTrue(lines.get(2).contains(",\"two\nlines, and \"\"more\"\"\","), lines.get(2));
     assertTrue(lines.get(2).contains(",-5,"), "a number is no formula: " + lines.get(2));
     assertTrue(lines.get(2).contains(",'@x,"), lines.get(2));
@@ -552,6 +553,7 @@ final class RunListTest {
 
     assertFalse(Files.exists(run.path()));
     assertEquals(List.of(), runs.rows());
+    assertEquals("run\r\n", runs.csv(true).toString());
   }
 
   @Test

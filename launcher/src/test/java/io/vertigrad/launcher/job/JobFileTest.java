@@ -47,6 +47,13 @@ class JobFileTest {
   }
 
   @Test
+  void shouldLeaveTheSchemaOutWhenAFileNamesOneForEditors() throws Exception {
+    Path file = Files.writeString(folder.resolve("job.json"), "{\"$schema\": \"x\", \"seed\": 5}");
+
+    assertEquals(JsonObject.of("seed", 5), await(JobFile.read(vertx, file.toString())).json());
+  }
+
+  @Test
   void shouldFetchAJobFileFromItsUrl() throws Exception {
     HttpServer server =
         await(

@@ -69,16 +69,16 @@ final class InferenceServer {
   private static final long LOOK_MILLIS = 1_000;
 
   /** Bodies up to this size are decoded on the event loop: another thread would take longer. */
-  private static final int SMALL_BODY = 1 << 16;
+  static final int SMALL_BODY = 1 << 16;
 
   /** Most requests that are decoded or wait for that: the others keep connections free. */
-  private static final int MOST_DECODING = 64;
+  static final int MOST_DECODING = 64;
 
   /** Memory of one byte of a text while it is decoded: as a character, and as a token twice. */
   private static final long CHARACTER_BYTES = 2L + 2 * Integer.BYTES;
 
   /** Outputs up to this number are encoded on the event loop. */
-  private static final int SMALL_ANSWER = 1 << 14;
+  static final int SMALL_ANSWER = 1 << 14;
 
   private static final int OK = 200;
   private static final int FORBIDDEN = 403;
@@ -279,12 +279,23 @@ final class InferenceServer {
 
   private Future<HttpServer> listen() {
     HttpServerOptions options =
-        HttpConnections.limited(new HttpServerOptions())
-            .setHost(http.host())
-            .setPort(http.port().orElseThrow())
+        HttpConnections.limited(options(http, http.port().orElseThrow()))
             // Netty answers no connection with 128 pipelined requests where it may compress.
             .setPerMessageWebSocketCompressionSupported(false)
-            .setPerFrameWebSocketCompressionSupported(false)
+            .setPerFrameWebSocketCompressionSupported(false);
+    return vertx
+        .createHttpServer(options)
+        .connectionHandler(connections::add)
+        .requestHandler(this::onRequest)
+        .listen();
+  }
+
+  /** Returns where a port listens, and its certificates. */
+  static HttpServerOptions options(Http http, int port) {
+    HttpServerOptions options =
+        new HttpServerOptions()
+            .setHost(http.host())
+            .setPort(port)
             .setSslHandshakeTimeout(HANDSHAKE_SECONDS)
             .setSslHandshakeTimeoutUnit(TimeUnit.SECONDS);
     if (http.tls()) {
@@ -301,11 +312,7 @@ final class InferenceServer {
                       .setClientAuth(ClientAuth.REQUIRED)
                       .setTrustOptions(new PemTrustOptions().addCertPath(file)));
     }
-    return vertx
-        .createHttpServer(options)
-        .connectionHandler(connections::add)
-        .requestHandler(this::onRequest)
-        .listen();
+    return options;
   }
 
   private Throwable explained(Throwable why) {
@@ -335,8 +342,11 @@ final class InferenceServer {
             left ->
                 loop.runOnContext(
                     go -> {
-                      handle(new Exchange(request, connection.get(), memory.share()));
-                      request.resume();
+                      // A request of a closed connection would hold its model for good.
+                      if (connections.of(request.connection()).isPresent()) {
+                        handle(new Exchange(request, connection.get(), memory.share()));
+                        request.resume();
+                      }
                     }));
   }
 
@@ -368,7 +378,7 @@ final class InferenceServer {
       requireToken(request);
     }
     switch (whole) {
-      case "v2" -> answer(exchange, OK, server());
+      case "v2" -> answer(exchange, OK, description(models));
       case HEALTH + "live" -> answer(exchange, OK, new JsonObject().put("live", true));
       case HEALTH + "ready" -> {
         boolean ready = models.isReady();
@@ -564,7 +574,8 @@ final class InferenceServer {
     }
   }
 
-  private JsonObject server() {
+  /** Describes a server. */
+  static JsonObject description(ModelRepository models) {
     JsonArray extensions = JsonArray.of("binary_tensor_data");
     if (models.continuesTexts()) {
       extensions.add(GENERATE);

@@ -5,6 +5,7 @@ import io.vertigrad.serving.internal.ModelSource.Found;
 import io.vertigrad.serving.internal.Refusal.Code;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -397,7 +398,8 @@ public final class ModelRepository {
       ModelChoice choice = ModelChoice.among(usable);
       Found found = choice.found();
       Optional<Found> now = Optional.ofNullable(offer.loaded).flatMap(loaded -> loaded.found);
-      if (now.filter(found::isUnchanged).isPresent() || isKept(offer, now, found, usable, cause)) {
+      if (now.filter(found::isUnchanged).isPresent()
+          || cause == Cause.CHANGE && now.isPresent() && isKept(offer, now.get(), found, all)) {
         return;
       }
       boolean settled = offer.seen != null && offer.seen.isUnchanged(found);
@@ -420,19 +422,16 @@ public final class ModelRepository {
   }
 
   /**
-   * Returns whether what is loaded goes on answering: the file was written anew with a higher loss,
-   * or cannot be loaded any more and this one is worse.
+   * Returns whether what is loaded goes on answering, though its file has changed: while its run is
+   * being saved, and if what would replace it has a higher loss.
    */
-  private boolean isKept(
-      Offer offer, Optional<Found> now, Found found, List<Found> usable, Cause cause) {
-    if (cause == Cause.CALL || now.isEmpty() || !found.isWorseThan(now.get())) {
-      return false;
+  private boolean isKept(Offer offer, Found now, Found found, List<Found> all) {
+    boolean offered = all.stream().anyMatch(now::isSameFile);
+    if (!offered || !found.isWorseThan(now)) {
+      return !offered && Files.exists(now.candidate().file());
     }
-    boolean rewritten = now.get().isSameFile(found);
-    boolean gone =
-        offer.failed.stream().noneMatch(now.get()::isSameFile)
-            && usable.stream().noneMatch(now.get()::isSameFile);
-    if (rewritten && !(offer.seen != null && offer.seen.isUnchanged(found))) {
+    boolean noticed = offer.seen != null && offer.seen.isUnchanged(found);
+    if (now.isSameFile(found) && !noticed) {
       offer.seen = found;
       notices.accept(
           "%s: version %s goes on answering: %s was written anew with %s, which is more than %s; load it by a call if you want it"
@@ -441,9 +440,9 @@ public final class ModelRepository {
                   offer.loaded.predictor.version(),
                   found.candidate().origin(),
                   ModelChoice.text(found),
-                  ModelChoice.text(now.get())));
+                  ModelChoice.text(now)));
     }
-    return rewritten || !gone;
+    return true;
   }
 
   /** Remembers a file that cannot be loaded, until it changes or a call asks for it. */

@@ -47,17 +47,19 @@ public final class Refusal extends RuntimeException {
 
   private final Code code;
 
-  Refusal(Code code, String message) {
+  /** Creates a refusal; a long message is cut. */
+  public Refusal(Code code, String message) {
     super(SampleFormat.cut(message, MOST_MESSAGE), null, false, false);
     this.code = code;
   }
 
   /** Returns a refusal of a wrong request. */
-  static Refusal invalid(String message, Object... values) {
+  public static Refusal invalid(String message, Object... values) {
     return new Refusal(Code.INVALID, String.format(Locale.ROOT, message, values));
   }
 
-  Code code() {
+  /** Returns the reason. */
+  public Code code() {
     return code;
   }
 }

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 
 /** The models of a server, and the ports that answer with them. Any thread may use it. */
@@ -17,6 +18,8 @@ public final class ServerEndpoints {
   private final ServingResources resources;
   private final ModelRepository models;
   private final InferenceServer http;
+  private final InferenceService service;
+  private final List<InferenceProtocol.Port> ports = new CopyOnWriteArrayList<>();
 
   private ServerEndpoints(
       Vertx vertx,
@@ -30,6 +33,7 @@ public final class ServerEndpoints {
     this.http =
         new InferenceServer(
             resources.http(), resources.memory(), http, models, tokens, System::nanoTime);
+    this.service = new InferenceService(resources.http(), resources.memory(), http, models, tokens);
   }
 
   /**
@@ -76,6 +80,27 @@ public final class ServerEndpoints {
     return why instanceof CompletionException && why.getCause() != null ? why.getCause() : why;
   }
 
+  /**
+   * Answers by a protocol beside HTTP, too, at the same host.
+   *
+   * @param protocol its name, such as {@code grpc}
+   * @param port 0 for a free one
+   * @return the port's number; fails with a message for the user
+   */
+  public Future<Integer> listen(String protocol, int port) {
+    try {
+      return InferenceProtocol.of(protocol)
+          .listen(service, port)
+          .map(
+              open -> {
+                ports.add(open);
+                return open.number();
+              });
+    } catch (IllegalArgumentException absent) {
+      return Future.failedFuture(absent);
+    }
+  }
+
   /** Returns the server's address, without a path. */
   public String address() {
     return http.address();
@@ -90,6 +115,7 @@ public final class ServerEndpoints {
   public Future<Void> close() {
     // Not on a context of HTTP's Vert.x, which is closed last.
     return Future.<Void>succeededFuture()
+        .eventually(() -> Future.join(ports.stream().map(InferenceProtocol.Port::close).toList()))
         .eventually(http::close)
         .eventually(
             () ->

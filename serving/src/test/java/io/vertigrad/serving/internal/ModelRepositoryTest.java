@@ -124,12 +124,14 @@ class ModelRepositoryTest {
   }
 
   @Test
-  void shouldGoOnAnsweringWhenARunIsWrittenAnewWithAHigherLoss() throws Exception {
+  void shouldKeepTheVersionWhenItsRunIsWrittenAgainWithAHigherLoss() throws Exception {
     runs.add(run("digits", "a", 0.5, 0));
     open(false);
     long before = version("digits");
 
-    runs.set(0, run("digits", "a", 0.6, 10));
+    // As a run does: its source offers nothing between the model and the summary.
+    runs.clear();
+    runs.add(run("digits", "a", 0.6, 10));
     await(() -> notices.size() == 2);
 
     assertEquals(before, version("digits"));
@@ -138,6 +140,30 @@ class ModelRepositoryTest {
     models.load("digits").join();
     assertEquals(before + 1, version("digits"));
     assertEquals(0.6, describe("digits").getDouble("test_loss"));
+  }
+
+  @Test
+  void shouldFallBackOnlyWhenTheBestRunIsDeletedAndNotWhileItIsSaved() throws Exception {
+    runs.add(run("digits", "a", 0.5, 0));
+    Candidate best = run("digits", "b", 0.2, 10);
+    runs.add(best);
+    AtomicLong looks = new AtomicLong();
+    start(
+        new ModelSource(
+            "runs",
+            true,
+            () -> {
+              looks.incrementAndGet();
+              return List.copyOf(runs);
+            }));
+
+    runs.remove(best);
+    long before = looks.get();
+    await(() -> looks.get() > before + 4);
+    assertEquals("b", describe("digits").getString("run"));
+
+    Files.delete(best.file());
+    await(() -> describe("digits").getString("run").equals("a"));
   }
 
   @Test

@@ -95,8 +95,10 @@ export class Chart {
    */
   show(lines, axis, marks, end, along = ALONG[axis] ?? axis) {
     if (axis !== this.axis) {
+      if (this.zoom) {
+        this.#zoomTo(null);
+      }
       this.axis = axis;
-      this.#setZoom(null);
     }
     this.along = along;
     this.host.dataset.along = along;

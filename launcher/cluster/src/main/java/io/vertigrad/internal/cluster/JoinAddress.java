@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /**
  * An address at which a cluster can be joined: {@code HOST} or {@code HOST:PORT}. IPv6 is refused.
@@ -81,9 +82,21 @@ public record JoinAddress(String host, int port) {
    * the time.
    */
   public static boolean answerWithin(List<JoinAddress> addresses, int seconds) {
+    return within(seconds, () -> silence(addresses).isEmpty());
+  }
+
+  /**
+   * Asks twice a second until none of these addresses answers; returns false when one still does
+   * after the time.
+   */
+  public static boolean silentWithin(List<JoinAddress> addresses, int seconds) {
+    return within(seconds, () -> silence(addresses).isPresent());
+  }
+
+  private static boolean within(int seconds, BooleanSupplier condition) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
     while (System.nanoTime() < end) {
-      if (silence(addresses).isEmpty()) {
+      if (condition.getAsBoolean()) {
         return true;
       }
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(ASK_MILLIS));

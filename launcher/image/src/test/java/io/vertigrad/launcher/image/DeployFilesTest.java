@@ -11,9 +11,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -109,10 +114,8 @@ class DeployFilesTest {
   @Test
   void shouldBuildTheManifestsByKustomize() throws Exception {
     assumeTrue(succeeds("kubectl", "version", "--client"), "there is no kubectl kustomize");
-    for (String overlay : List.of("base", "gpu", "data")) {
-      Path source = DEPLOY.resolve("kubernetes").resolve(overlay).toAbsolutePath();
-
-      String built = output(0, List.of("kubectl", "kustomize", source.toString()));
+    for (String overlay : List.of("base", "gpu", "data", "named")) {
+      String built = kustomize(DEPLOY.resolve("kubernetes").resolve(overlay));
 
       List<JsonObject> manifests = KubernetesSchema.read(built);
       for (JsonObject manifest : manifests) {
@@ -122,6 +125,67 @@ class DeployFilesTest {
       assertEquals(overlay.equals("gpu"), built.contains("nvidia.com/gpu: 1"), overlay);
       assertTrue(
           !built.contains("name: vertigrad-job\n"), "every reference has the hash: " + built);
+    }
+  }
+
+  /** Two jobs of a namespace: names, what refers to them, and what selects pods differ. */
+  @Test
+  void shouldKeepTheNamedJobsOfANamespaceApart() throws Exception {
+    assumeTrue(succeeds("kubectl", "version", "--client"), "there is no kubectl kustomize");
+    Path copies = folder.resolve("kubernetes");
+    copy(DEPLOY.resolve("kubernetes"), copies);
+    Path other = copies.resolve("named/kustomization.yaml");
+    Files.writeString(
+        other, Files.readString(other).replace("mnist", "text").replace("../base", "../data"));
+
+    List<String> built =
+        List.of(
+            kustomize(DEPLOY.resolve("kubernetes/base")),
+            kustomize(DEPLOY.resolve("kubernetes/named")),
+            kustomize(copies.resolve("named")));
+
+    Set<String> names = new HashSet<>();
+    Set<String> selectors = new HashSet<>();
+    for (String all : built) {
+      for (JsonObject manifest : KubernetesSchema.read(all)) {
+        KubernetesSchema.check(manifest);
+        String name = manifest.getAsJsonObject("metadata").get("name").getAsString();
+        assertTrue(names.add(manifest.get("kind") + "/" + name), name + " is there twice");
+        JsonElement selector = selector(manifest);
+        if (selector != null) {
+          assertTrue(selectors.add(manifest.get("kind") + " " + selector), selector.toString());
+        }
+      }
+    }
+    assertEquals(3 * 8, selectors.size(), selectors.toString());
+    for (int i = 0; i < built.size(); i++) {
+      String name = List.of("", "mnist-", "text-").get(i) + "vertigrad-coordinator";
+      String variable = "- name: COORDINATOR\n          value: " + name + "\n";
+      assertEquals(3, built.get(i).split(Pattern.quote(variable), -1).length, built.get(i));
+      assertTrue(built.get(i).contains("\"hosts\": [\"" + (i < 2 ? name : "text-")), built.get(i));
+    }
+    assertTrue(built.get(2).contains("claimName: text-vertigrad-data"), built.get(2));
+  }
+
+  /** Returns what selects pods; null for a kind that selects none. */
+  private static JsonElement selector(JsonObject manifest) {
+    JsonObject spec = manifest.getAsJsonObject("spec");
+    return switch (manifest.get("kind").getAsString()) {
+      case "Service", "Deployment", "StatefulSet", "PodDisruptionBudget" -> spec.get("selector");
+      case "NetworkPolicy" -> spec.get("podSelector");
+      default -> null;
+    };
+  }
+
+  private String kustomize(Path overlay) throws Exception {
+    return output(0, List.of("kubectl", "kustomize", overlay.toAbsolutePath().toString()));
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    try (Stream<Path> files = Files.walk(from)) {
+      for (Path file : files.toList()) {
+        Files.copy(file, to.resolve(from.relativize(file).toString()));
+      }
     }
   }
 
@@ -145,6 +209,89 @@ class DeployFilesTest {
     assertTrue(
         output(-1, List.of("systemd-analyze", "verify", copy.toString())).contains("TimeoutStop"),
         "a misspelt key is found");
+  }
+
+  /** Starts two instances as systemd would, with a program that prints what it gets. */
+  @Test
+  void shouldTakeTheRoleAndTheSettingsOfANodeFromItsOwnFile() throws Exception {
+    assumeTrue(succeeds("taskset", "--version"), "there is no taskset");
+    Path script =
+        Files.writeString(
+            folder.resolve("vertigrad"),
+            "#!/bin/sh\necho \"$@ | data=$VERTIGRAD_DATA java=$VERTIGRAD_JAVA_OPTS"
+                + " gpus=$CUDA_VISIBLE_DEVICES cpus=$(taskset -cp $$ | sed 's/.*: //')\"\n");
+    assertTrue(script.toFile().setExecutable(true));
+    Path all = Files.writeString(folder.resolve("node.env"), "COORDINATOR=10.0.0.5\n");
+    Path own =
+        Files.writeString(
+            folder.resolve("gpu0.env"),
+            """
+            ROLE=server
+            CPUS=0
+            CUDA_VISIBLE_DEVICES=0
+            VERTIGRAD_DATA=/data/a b
+            VERTIGRAD_JAVA_OPTS=-Xmx2g
+            OPTIONS=--port 8351 --insecure
+            """);
+    String node = "node --job 10.0.0.5 --role %s --repeat --set checkpoint.seconds=10";
+
+    assertEquals(
+        node.formatted("server")
+            + " --port 8351 --insecure | data=/data/a b java=-Xmx2g gpus=0 cpus=0\n",
+        startedBySystemd(script, "gpu0", List.of(all, own)));
+    String others = startedBySystemd(script, "gpu1", List.of(all));
+    assertTrue(others.startsWith(node.formatted("worker") + " | data= java= gpus= cpus="), others);
+    String unit = Files.readString(DEPLOY.resolve("systemd/vertigrad-node@.service"));
+    for (String line :
+        List.of(
+            "EnvironmentFile=/etc/vertigrad/node.env\nEnvironmentFile=-/etc/vertigrad/%i.env\n",
+            "StateDirectory=vertigrad vertigrad/nodes/%i\nWorkingDirectory=%S/vertigrad/nodes/%i\n",
+            "[Install]\nWantedBy=multi-user.target\n")) {
+      assertTrue(unit.contains(line), unit);
+    }
+  }
+
+  /**
+   * Runs the unit's ExecStart with its environment: that of the unit, then of the files in order.
+   * ${NAME} is one word; $NAME is as many as there are.
+   */
+  private String startedBySystemd(Path script, String instance, List<Path> files) throws Exception {
+    Map<String, String> environment = new HashMap<>();
+    String command = "";
+    for (String line : Files.readAllLines(DEPLOY.resolve("systemd/vertigrad-node@.service"))) {
+      if (line.startsWith("Environment=")) {
+        set(environment, line.replaceFirst("Environment=", ""));
+      } else if (line.startsWith("ExecStart=")) {
+        command = line.replaceFirst("ExecStart=", "").replace("%i", instance);
+      }
+    }
+    for (Path file : files) {
+      Files.readAllLines(file).forEach(line -> set(environment, line));
+    }
+    List<String> words = new ArrayList<>();
+    for (String word : command.split(" ")) {
+      if (word.matches("\\$\\{\\w+}")) {
+        words.add(environment.get(word.substring(2, word.length() - 1)));
+      } else if (word.matches("\\$\\w+")) {
+        Stream.of(environment.get(word.substring(1)).split(" "))
+            .filter(each -> !each.isEmpty())
+            .forEach(words::add);
+      } else {
+        words.add(word.equals("/opt/vertigrad/bin/vertigrad") ? script.toString() : word);
+      }
+    }
+    ProcessBuilder builder = new ProcessBuilder(words).redirectErrorStream(true);
+    builder.environment().putAll(environment);
+    Process process = builder.start();
+    String printed = new String(process.getInputStream().readAllBytes());
+    assertTrue(process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS), printed);
+    assertEquals(0, process.exitValue(), words + ": " + printed);
+    return printed;
+  }
+
+  private static void set(Map<String, String> environment, String assignment) {
+    String[] parts = assignment.split("=", 2);
+    environment.put(parts[0], parts[1]);
   }
 
   private static String version() throws IOException {

@@ -126,7 +126,7 @@ class KubernetesManifestsTest {
 
   @Test
   void shouldStartAsManyMembersAsTheJobHas() throws IOException {
-    for (String overlay : List.of("base", "gpu")) {
+    for (String overlay : List.of("base", "gpu", "named")) {
       JsonObject job =
           JsonParser.parseString(Files.readString(BASE.resolveSibling(overlay).resolve("job.json")))
               .getAsJsonObject();
@@ -154,11 +154,34 @@ class KubernetesManifestsTest {
 
     for (String member : List.of("StatefulSet/vertigrad-servers", "Deployment/vertigrad-workers")) {
       String arguments = at(container(manifests.get(member)), "args").toString();
-      assertTrue(arguments.contains("\"--job=vertigrad-coordinator\""), arguments);
+      assertTrue(arguments.contains("\"--job=$(COORDINATOR)\""), arguments);
+      JsonObject variable =
+          at(container(manifests.get(member)), "env").getAsJsonArray().get(0).getAsJsonObject();
+      assertEquals("COORDINATOR", text(variable, "name"));
+      assertEquals(text(service, "metadata.name"), text(variable, "value"));
+      assertTrue(arguments.contains("\"--repeat\""), "the next job needs no new pod: " + arguments);
       assertTrue(arguments.contains("\"--port=8350\""), arguments);
       // Not a folder: that belongs to one run, and a pod takes part in one after the other.
       assertTrue(arguments.contains("\"--set=checkpoint.seconds=10\""), arguments);
     }
+  }
+
+  /** kubectl needs no annotations; Prometheus' usual configuration for pods does. */
+  @Test
+  void shouldNameThePortOfItsMetricsToPrometheus() {
+    workloads()
+        .forEach(
+            workload -> {
+              JsonObject all = at(workload, "spec.template.metadata.annotations").getAsJsonObject();
+              assertEquals("true", all.get("prometheus.io/scrape").getAsString());
+              assertEquals("/metrics", all.get("prometheus.io/path").getAsString());
+              int port = all.get("prometheus.io/port").getAsInt();
+              List<Integer> opened = new ArrayList<>();
+              at(container(workload), "ports")
+                  .getAsJsonArray()
+                  .forEach(each -> opened.add(at(each, "containerPort").getAsInt()));
+              assertTrue(opened.contains(port), opened.toString());
+            });
   }
 
   /** A pod has 60 s for what takes a member 10 s and a coordinator up to 170 s. */
@@ -203,6 +226,25 @@ class KubernetesManifestsTest {
       patched.add(text(container(part), "name"));
     }
     assertEquals(Set.of("coordinator", "worker"), patched);
+  }
+
+  /** kubectl cp runs tar in a container that has the volume. */
+  @Test
+  void shouldMountTheVolumeOfTheRunInThePodToCopyFrom() throws IOException {
+    JsonObject pod = KubernetesSchema.read(BASE.resolveSibling("copy.yaml")).get(0);
+    KubernetesSchema.check(pod);
+    JsonObject job = manifests.get("Job/vertigrad-coordinator");
+
+    JsonObject container = at(pod, "spec.containers").getAsJsonArray().get(0).getAsJsonObject();
+    JsonObject mount = at(container, "volumeMounts").getAsJsonArray().get(0).getAsJsonObject();
+    JsonObject volume = at(pod, "spec.volumes").getAsJsonArray().get(0).getAsJsonObject();
+    assertEquals("/work true", text(mount, "mountPath") + " " + text(mount, "readOnly"));
+    assertEquals(text(mount, "name"), text(volume, "name"));
+    assertEquals(
+        at(job, "spec.template.spec.volumes").getAsJsonArray().get(0).getAsJsonObject(), volume);
+    assertEquals(at(job, "spec.template.spec.securityContext"), at(pod, "spec.securityContext"));
+    assertEquals(at(container(job), "securityContext"), at(container, "securityContext"));
+    assertEquals("vertigrad:" + image(kustomization()), text(container, "image"));
   }
 
   @Test
