@@ -124,7 +124,7 @@ final class RunRanking {
   private static String also(List<String> names) {
     int more = names.size() - NAMED;
     String first = String.join(", ", names.subList(0, Math.min(NAMED, names.size())));
-    String rest = more <= 0 ? "" : " and %d more run%s".formatted(more, more == 1 ? "" : "s");
+    String rest = more <= 0 ? "" : " and %s more run%s".formatted(more, more == 1 ? "" : "s");
     return names.isEmpty() ? "" : " (also %s%s)".formatted(first, rest);
   }
 
