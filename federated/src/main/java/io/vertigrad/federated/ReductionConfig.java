@@ -211,11 +211,14 @@ record ReductionConfig(
    * Creates the rule of one partition: rounds of all ranks, a step with what they combine to.
    *
    * @param strategy name of the strategy, for errors
+   * @param seed of the job, which decides the buckets
    * @param deadlineMillis longest time that an update waits for the others
    */
-  ServerStrategy barrier(String strategy, long deadlineMillis, ServerStrategyContext context) {
+  ServerStrategy barrier(
+      String strategy, long seed, long deadlineMillis, ServerStrategyContext context) {
     return isPlainMean()
         ? Barrier.summing(strategy, 0, deadlineMillis, context, true)
-        : Barrier.keepingAll(strategy, deadlineMillis, context, RobustReduction.of(this, context));
+        : Barrier.keepingAll(
+            strategy, deadlineMillis, context, RobustReduction.of(this, seed, context));
   }
 }

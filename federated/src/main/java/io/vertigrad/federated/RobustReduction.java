@@ -94,6 +94,7 @@ final class RobustReduction implements Reduction {
   /**
    * Creates the reduction of one partition.
    *
+   * @param seed of the job
    * @param memory of the partition, of which the first {@link ReductionConfig#memory} elements are
    *     for this reduction
    * @param step steps with the aggregate
@@ -103,6 +104,7 @@ final class RobustReduction implements Reduction {
    */
   RobustReduction(
       ReductionConfig config,
+      long seed,
       ServerStrategyContext context,
       float[] memory,
       Step step,
@@ -116,16 +118,17 @@ final class RobustReduction implements Reduction {
     this.factsEvery = config.expel() > 0 ? 1 : factsEvery;
     this.expulsion = new Expulsion(config.expel(), config.liars());
     this.trainable = context.partition().kind() == Block.Kind.TRAINABLE;
-    this.mixing = config.mixing(context.answers().layout());
+    this.mixing = config.mixing(seed);
     this.aggregate = new float[context.partition().length()];
   }
 
   /** Creates the reduction of one partition that steps with the optimizer and reports scalars. */
-  static RobustReduction of(ReductionConfig config, ServerStrategyContext context) {
+  static RobustReduction of(ReductionConfig config, long seed, ServerStrategyContext context) {
     PartitionStore store = context.store();
     int elements = config.memory(context.partition());
     return of(
         config,
+        seed,
         context,
         elements == 0 ? new float[0] : store.memory(elements),
         (aggregate, samples) -> store.apply(aggregate, 1, samples),
@@ -135,17 +138,19 @@ final class RobustReduction implements Reduction {
   /**
    * Creates the reduction of one partition that reports scalars.
    *
+   * @param seed of the job
    * @param memory as of the constructor
    * @param step steps with the aggregate
    */
   static RobustReduction of(
       ReductionConfig config,
+      long seed,
       ServerStrategyContext context,
       float[] memory,
       Step step,
       int factsEvery) {
     return new RobustReduction(
-        config, context, memory, step, facts -> report(facts, context.store()), factsEvery);
+        config, seed, context, memory, step, facts -> report(facts, context.store()), factsEvery);
   }
 
   /** Reports how far the update of each worker was from the aggregate, as scalars of the worker. */

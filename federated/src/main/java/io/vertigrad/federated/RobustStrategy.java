@@ -45,7 +45,9 @@ public final class RobustStrategy implements StrategyProvider {
     StrategyTraits traits = reduction.traits(StrategyTraits.atServers(Rounds.EVERY_RANK));
     StrategyFactory factory =
         StrategyFactory.besideServers(
-                traits, context -> reduction.barrier(NAME, deadlineMillis, context))
+                traits, context -> reduction.barrier(NAME, 0, deadlineMillis, context))
+            .readingJob(
+                (job, context) -> reduction.barrier(NAME, job.seed(), deadlineMillis, context))
             .checking(reduction::check);
     return momentum == 0
         ? factory

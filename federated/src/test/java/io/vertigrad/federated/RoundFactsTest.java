@@ -198,6 +198,7 @@ class RoundFactsTest {
                     context,
                     new RobustReduction(
                         config,
+                        0,
                         context,
                         new float[config.memory(context.partition())],
                         (aggregate, samples) -> context.store().apply(aggregate, 1, samples),
