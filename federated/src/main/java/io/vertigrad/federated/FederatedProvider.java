@@ -50,7 +50,8 @@ public final class FederatedProvider implements StrategyProvider {
     FederatedConfig config = FederatedConfig.read(settings);
     settings.refuseUnknown();
     LocalWork alike = new LocalWork(0, 1, 0);
-    return StrategyFactory.besideServers(
+    StrategyFactory factory =
+        StrategyFactory.besideServers(
             config.traits(), context -> rule(config, 0, alike, context))
         .readingJob(
             (job, context) ->
@@ -58,6 +59,7 @@ public final class FederatedProvider implements StrategyProvider {
         .withLocalRule((job, layout) -> FederatedSteps.of(config, job, layout))
         .steppingWith(config.outer())
         .checking(job -> check(config, job));
+    return config.reduction().leavingOut(factory);
   }
 
   private static ServerStrategy rule(

@@ -7,6 +7,7 @@ import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyTraits;
 import java.util.Arrays;
 import java.util.Locale;
@@ -174,6 +175,11 @@ record ReductionConfig(
   /** Returns the traits of a strategy with this reduction. */
   StrategyTraits traits(StrategyTraits strategy) {
     return sumsPartitions() ? strategy.summingPartitions() : strategy;
+  }
+
+  /** Returns a strategy with this reduction, which leaves out updates that are not finite. */
+  StrategyFactory leavingOut(StrategyFactory strategy) {
+    return isPlainMean() ? strategy : strategy.takingNotFinite();
   }
 
   /** Returns the number of elements that the reduction keeps in a partition's memory. */
