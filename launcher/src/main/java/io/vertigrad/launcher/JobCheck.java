@@ -12,7 +12,6 @@ import io.vertigrad.launcher.doctor.MemoryEstimate;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.training.LocalMembers;
 import io.vertigrad.training.SavedModel;
-import java.lang.ref.Reference;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Optional;
@@ -82,9 +81,6 @@ final class JobCheck {
       how.divide(data, job.workers().count(), job.seed());
     } catch (DataException impossible) {
       throw new InputException("%s: %s".formatted(job.origin(), impossible.getMessage()));
-    } finally {
-      // The fingerprint is made of what is open now.
-      Reference.reachabilityFence(data);
     }
   }
 
