@@ -40,7 +40,7 @@ final class RunsPage extends VerticleBase {
   private final RunList runs;
   private final DashboardConfig where;
   private final String basePath;
-  private final String token = AccessToken.fresh().text();
+  private final AccessToken token;
 
   /** The replays by the names of their runs; the one that was asked for longest ago is first. */
   private final Map<String, Replay> replays = new LinkedHashMap<>();
@@ -76,10 +76,11 @@ final class RunsPage extends VerticleBase {
     }
   }
 
-  private RunsPage(Path folder, DashboardConfig where, String basePath) {
+  private RunsPage(Path folder, DashboardConfig where, String basePath, AccessToken token) {
     this.runs = new RunList(folder);
     this.where = where;
     this.basePath = basePath;
+    this.token = token;
   }
 
   /**
@@ -87,9 +88,11 @@ final class RunsPage extends VerticleBase {
    *
    * @param folder the folder with the runs; it may not exist yet
    * @param basePath path below which a proxy asks, such as {@code /vertigrad}; empty for none
+   * @param token of those who may change and delete runs
    */
-  static Future<RunsPage> start(Vertx vertx, Path folder, DashboardConfig where, String basePath) {
-    RunsPage page = new RunsPage(folder, where, basePath);
+  static Future<RunsPage> start(
+      Vertx vertx, Path folder, DashboardConfig where, String basePath, AccessToken token) {
+    RunsPage page = new RunsPage(folder, where, basePath, token);
     return vertx.deployVerticle(page).map(page);
   }
 
@@ -98,14 +101,9 @@ final class RunsPage extends VerticleBase {
     return url;
   }
 
-  /** Returns the token of those who may change and delete runs. */
-  String token() {
-    return token;
-  }
-
   @Override
   public Future<?> start() {
-    RunsVerticle list = new RunsVerticle(where, basePath, token, runs, this::page);
+    RunsVerticle list = new RunsVerticle(where, basePath, token.text(), runs, this::page);
     return vertx.deployVerticle(list).onSuccess(deployed -> url = list.url());
   }
 

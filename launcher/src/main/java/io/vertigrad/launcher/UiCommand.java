@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.http.AccessToken;
 import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -8,6 +9,7 @@ import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -34,6 +36,8 @@ import picocli.CommandLine.Parameters;
 final class UiCommand implements Callable<Integer> {
 
   private static final long START_SECONDS = 60;
+  private static final Pattern TOKEN = Pattern.compile("[A-Za-z0-9._-]{16,256}");
+  private static final long MOST_TOKEN_BYTES = 1_024;
   private static final Pattern BASE_PATH = Pattern.compile("(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?");
 
   @Parameters(
@@ -59,6 +63,14 @@ final class UiCommand implements Callable<Integer> {
               + " path before it asks needs no such option.")
   private String basePath = "";
 
+  @Option(
+      names = "--token-file",
+      paramLabel = "FILE",
+      description =
+          "File with the token of those who may change runs, such as openssl rand -hex 16 prints."
+              + " Default: a new token at each start, which is printed.")
+  private Path tokenFile;
+
   @Override
   public Integer call() throws InterruptedException {
     RunLog.leaveConsole();
@@ -69,16 +81,18 @@ final class UiCommand implements Callable<Integer> {
     JsonObject json = JsonObject.of("dashboard", JsonObject.of("port", port));
     address.applyTo(json, "dashboard");
     DashboardConfig where = JobConfig.read("ui", json).dashboard();
+    AccessToken token = tokenFile == null ? AccessToken.fresh() : readToken();
     RunsPage page =
         Await.result(
-            RunsPage.start(MeteredVertx.alone(), shown, where, plainBasePath()),
+            RunsPage.start(MeteredVertx.alone(), shown, where, plainBasePath(), token),
             START_SECONDS,
             "starting the page");
     Dashboard.otherPort(port, page.url()).ifPresent(System.out::println);
     Dashboard.openTo(where.host()).ifPresent(System.out::println);
+    String change = tokenFile == null ? token.text() : "... with that of " + tokenFile;
     System.out.println(
         "runs: %s  (to change runs: %s#token=%s; Ctrl-C ends it)"
-            .formatted(page.url(), page.url(), page.token()));
+            .formatted(page.url(), page.url(), change));
     new CountDownLatch(1).await();
     return ExitStatus.OK;
   }
@@ -92,6 +106,27 @@ final class UiCommand implements Callable<Integer> {
               + " and '.', not at the beginning of a part");
     }
     return basePath.replaceFirst("/$", "");
+  }
+
+  /** Reads a token that can stand in an address as it is. */
+  private AccessToken readToken() {
+    try {
+      if (!Files.isRegularFile(tokenFile) || Files.size(tokenFile) > MOST_TOKEN_BYTES) {
+        throw new InputException(
+            "--token-file %s: expected a file with a token".formatted(tokenFile));
+      }
+      String text = Files.readString(tokenFile).strip();
+      if (!TOKEN.matcher(text).matches()) {
+        throw new InputException(
+            ("--token-file %s: expected one token of 16 to 256 letters, digits, '-', '_' and '.',"
+                    + " such as openssl rand -hex 16 prints; found %s characters")
+                .formatted(tokenFile, text.length()));
+      }
+      return new AccessToken(text);
+    } catch (IOException e) {
+      throw new InputException(
+          "--token-file %s: cannot be read; check its permissions".formatted(tokenFile), e);
+    }
   }
 
   private void check() {

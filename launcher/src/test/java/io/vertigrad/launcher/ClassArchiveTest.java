@@ -68,6 +68,8 @@ class ClassArchiveTest {
     Files.copy(Path.of(launcher.get()), target.resolve("vertigrad-launcher-1.jar"));
     Files.writeString(target.resolve("classpath"), String.join(File.pathSeparator, jars));
     Files.copy(Path.of("..", "vertigrad"), folder.resolve("vertigrad"));
+    Path options = Files.createDirectories(folder.resolve("conf")).resolve("java.options");
+    Files.copy(Path.of("../conf/java.options"), options);
     assertTrue(folder.resolve("vertigrad").toFile().setExecutable(true));
     Files.createFile(target.resolve("built-cpu"));
   }

@@ -310,6 +310,21 @@ final class RunsCommandTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"", "short", "sixteen or more letters", "0123456789abcdef+"})
+  void shouldRefuseATokenThatCannotStandInAnAddress(String token) throws IOException {
+    Path file = Files.writeString(folder.resolve("token"), token + "\n");
+
+    CommandRun refused = CommandRun.of("ui", folder.toString(), "--token-file", file.toString());
+    CommandRun none = CommandRun.of("ui", folder.toString(), "--token-file", file + "2");
+
+    assertEquals(2, refused.exit());
+    assertTrue(refused.err().contains("expected one token of 16 to 256 letters"), refused.err());
+    assertTrue(refused.err().contains("found " + token.length()), refused.err());
+    assertEquals(2, none.exit());
+    assertTrue(none.err().contains("expected a file with a token"), none.err());
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {"vertigrad", "/a//b", "/..", "/a/.b", "/a b", "http://x/"})
   void shouldRefuseABasePathThatIsNoPath(String path) {
     CommandRun refused = CommandRun.of("ui", folder.toString(), "--base-path", path);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent.JobPaused;
+import io.vertigrad.http.AccessToken;
 import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLock;
@@ -51,7 +52,9 @@ final class RunsPageRoutesTest {
     run("one");
     DashboardConfig where =
         new DashboardConfig(true, "127.0.0.1", 0, List.of("team.example"), List.of());
-    list = Await.result(RunsPage.start(vertx, folder, where, "/base"), 20, "the page");
+    list =
+        Await.result(
+            RunsPage.start(vertx, folder, where, "/base", AccessToken.fresh()), 20, "the page");
     url = list.url();
   }
 

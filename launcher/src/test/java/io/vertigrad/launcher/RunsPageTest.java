@@ -11,6 +11,7 @@ import io.vertigrad.events.TrainingEvent.Evaluated;
 import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
+import io.vertigrad.http.AccessToken;
 import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLock;
@@ -42,6 +43,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class RunsPageTest {
 
   private static final String HOSTILE = "<img src=x onerror=\"window.hacked=1\"><b>'&amp;";
+  private static final AccessToken TOKEN = AccessToken.fresh();
   private static final String CHECKED = "return document.querySelectorAll('#list :checked').length";
   private static final String TOP =
       "return Math.round(document.querySelector('[data-run=run-8]').getBoundingClientRect().top)";
@@ -891,7 +893,7 @@ final class RunsPageTest {
   /** Serves the page of the folder; returns its address with the token. */
   private String serve(int port) {
     DashboardConfig where = new DashboardConfig(true, "127.0.0.1", port, List.of(), List.of());
-    RunsPage page = Await.result(RunsPage.start(vertx, folder, where, ""), 20, "the page");
-    return page.url() + "#token=" + page.token();
+    RunsPage page = Await.result(RunsPage.start(vertx, folder, where, "", TOKEN), 20, "the page");
+    return page.url() + "#token=" + TOKEN.text();
   }
 }

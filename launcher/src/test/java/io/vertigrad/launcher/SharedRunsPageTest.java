@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.cluster.FreePort;
 import io.vertigrad.dashboard.MetricsVerticle;
+import io.vertigrad.http.AccessToken;
 import io.vertigrad.job.DashboardConfig;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.run.RunDirectory;
@@ -46,6 +47,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(180)
 final class SharedRunsPageTest {
 
+  private static final AccessToken TOKEN = AccessToken.fresh();
   private static final Path GUIDE = Path.of("..", "docs", "guide", "runs.md");
 
   /** The configuration of the guide, a block that is indented by four blanks. */
@@ -106,7 +108,7 @@ final class SharedRunsPageTest {
     browser.await("curves", () -> browser.has("#accuracy canvas"));
     assertFalse(browser.all("#delete").get(0).isEnabled(), "without the token");
 
-    browser.open(base + "#token=" + page.token());
+    browser.open(base + "#token=" + TOKEN.text());
     browser.await("the token", () -> browser.run("return sessionStorage.length").equals(1L));
     ready();
     assertEquals(base, browser.run("return location.href"), "the token is out of the address");
@@ -169,7 +171,7 @@ final class SharedRunsPageTest {
     RunsPage page = serve("");
     String base = page.url();
 
-    browser.open(base + "#sort=rising+name&token=" + page.token());
+    browser.open(base + "#sort=rising+name&token=" + TOKEN.text());
     ready();
     browser.click("#list th[data-key=name] button");
     browser.keys("#filter", "first");
@@ -197,7 +199,7 @@ final class SharedRunsPageTest {
   @Test
   void shouldArchiveAndDeleteRuns() throws Exception {
     RunsPage page = serve("");
-    browser.open(page.url() + "#token=" + page.token());
+    browser.open(page.url() + "#token=" + TOKEN.text());
     ready();
 
     details("first");
@@ -246,7 +248,7 @@ final class SharedRunsPageTest {
 
   private RunsPage serve(String basePath) {
     DashboardConfig where = new DashboardConfig(true, "127.0.0.1", 0, List.of(NAME), List.of());
-    return Await.result(RunsPage.start(vertx, folder, where, basePath), 20, "the page");
+    return Await.result(RunsPage.start(vertx, folder, where, basePath, TOKEN), 20, "the page");
   }
 
   /**

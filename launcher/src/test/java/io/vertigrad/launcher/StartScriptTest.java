@@ -40,17 +40,17 @@ class StartScriptTest {
       #!/bin/sh
       here=$(dirname "$0")/..
       echo "${LC_ALL:-none} ${LC_CTYPE:-none}" >"$here/locale"
+      [ "$1" = -version ] || echo "$*" >"$here/words"
+      echo "$CLASSPATH" >"$here/classpath"
       for word in "$@"; do
         case $word in -Duser.home=*) echo "${word#*=}" >"$here/user-home" ;; esac
       done
-      case "$*" in
-        *OutOfMemoryError*'node memory'*)
-          for word in "$@"; do
-            case $word in -XX:OnOutOfMemoryError=*) sh -c "${word#*=}" ;; esac
-          done
+      case "$* $CLASSPATH" in
+        *'node memory'*)
+          sh -c "$(sed -n "s/^'-XX:OnOutOfMemoryError=\\(.*\\)'/\\1/p" "${1#@}")"
           exit 3
           ;;
-        -version) echo "openjdk version \\"$(cat "$here/version" 2>/dev/null || echo 17.0.1)\\"" >&2 ;;
+        -version*) echo "openjdk version \\"$(cat "$here/version" 2>/dev/null || echo 17.0.1)\\"" >&2 ;;
         *launcher.ClassArchive*)
           echo archive >>"$here/calls"
           until [ -f "$here/go" ] || [ ! -d "$here" ]; do sleep 0.02; done
@@ -111,6 +111,8 @@ class StartScriptTest {
   void makeTools() throws IOException {
     home = Files.createDirectories(folder.resolve("home"));
     Files.copy(Path.of("..", "vertigrad"), home.resolve("vertigrad"));
+    Path options = Files.createDirectories(home.resolve("conf")).resolve("java.options");
+    Files.copy(Path.of("../conf/java.options"), options);
     assertTrue(home.resolve("vertigrad").toFile().setExecutable(true));
     Path tools = Files.createDirectories(folder.resolve("bin"));
     for (String[] tool :
@@ -200,6 +202,32 @@ class StartScriptTest {
     assertEnds(0, start("doctor"));
 
     assertEquals(List.of("without"), calls());
+  }
+
+  /** Lists of processes show words; the class path of some hundred jars would hide them. */
+  @Test
+  void shouldPassTheClassPathByTheEnvironmentAndItsOptionsByAFile() throws Exception {
+    built();
+    Path own = Files.createDirectories(folder.resolve("own classes"));
+    environment.put("VERTIGRAD_CLASSPATH", own + "/*:" + own);
+
+    assertEnds(0, start("doctor", "some job.json"));
+
+    assertEquals(
+        home.toRealPath().resolve("launcher/target/vertigrad-launcher-1.jar")
+            + ":%s:%s/*:%s"
+                .formatted(
+                    home.toRealPath() + "/launcher/target/vertigrad-launcher-1.jar", own, own),
+        Files.readString(folder.resolve("classpath")).strip());
+    String words = Files.readString(folder.resolve("words"));
+    assertTrue(words.startsWith("@" + home.toRealPath().resolve("conf/java.options -X")), words);
+    assertTrue(
+        words.endsWith(" io.vertigrad.launcher.VertigradApplication doctor some job.json\n"),
+        words);
+    assertFalse(words.contains(".jar"), words);
+    Files.delete(home.resolve("conf/java.options"));
+    assertEnds(2, start("doctor"));
+    assertTrue(said().contains("conf/java.options is missing: "), said());
   }
 
   @Test

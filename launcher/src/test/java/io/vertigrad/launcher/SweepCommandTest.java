@@ -189,6 +189,42 @@ class SweepCommandTest {
     assertTrue(resumed.err().contains("sweep --resume s"), resumed.err());
   }
 
+  /** Another process of the sweep, which was resumed, may train the trial by then. */
+  @Test
+  @Tag("slow")
+  void shouldLeaveTheFolderOfATrialAloneWhenTheSweepHasEndedBeforeItBegan() throws Exception {
+    Path other = Files.createDirectories(folder.resolve("runs/s-1")).resolve("events.jsonl");
+    Files.writeString(other, "");
+    JsonObject job =
+        JsonObject.of(
+            "job",
+            "digits",
+            "steps",
+            30,
+            "data",
+            JsonObject.of("name", "digits", "train", 2000, "test", 500));
+    Path tasks = folder.resolve("tasks");
+    Files.writeString(
+        tasks,
+        JsonObject.of(
+                    "sweep", "s", "trial", 1, "settings", new JsonObject(), "steps", 30, "most", 30)
+                .put("folder", "runs/s-1")
+                .put("job", job)
+                .encode()
+            + "\n");
+    process =
+        new ProcessBuilder(JavaCommand.of("512m", "trials"))
+            .directory(folder.toFile())
+            .redirectInput(tasks.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("output").toFile())
+            .start();
+
+    assertEquals(130, exit(), output());
+    assertTrue(output().contains("\"interrupted\":true"), output());
+    assertTrue(Files.exists(other), output());
+  }
+
   private void start(String... arguments) throws IOException {
     process =
         new ProcessBuilder(JavaCommand.of("512m", arguments))

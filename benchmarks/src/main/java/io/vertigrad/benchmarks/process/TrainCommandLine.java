@@ -145,7 +145,7 @@ public final class TrainCommandLine {
     }
     StringBuilder words = new StringBuilder();
     try (Stream<Path> files = Files.list(logs)) {
-      for (Path log : files.sorted().toList()) {
+      for (Path log : files.filter(f -> f.toString().endsWith(".log")).sorted().toList()) {
         List<String> lines = Files.readAllLines(log);
         lines.subList(Math.max(0, lines.size() - LAST_LINES), lines.size()).stream()
             .map(line -> log.getFileName() + ": " + line + System.lineSeparator())

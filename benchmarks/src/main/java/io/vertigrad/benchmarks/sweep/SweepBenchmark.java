@@ -92,9 +92,7 @@ public final class SweepBenchmark implements Benchmark {
     compare(report, "training samples", "samples", grids, sweeps, Outcome::samples);
     compare(report, "processor time", "s", grids, sweeps, Outcome::seconds);
     report.remark(
-        data.isEmpty()
-            ? "Generated digits, not MNIST."
-            : "MNIST, " + steps(quick) + " steps.");
+        data.isEmpty() ? "Generated digits, not MNIST." : "MNIST, " + steps(quick) + " steps.");
   }
 
   private static void compare(

@@ -3,11 +3,14 @@ package io.vertigrad.launcher.deploy;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
+import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -15,6 +18,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -82,23 +86,51 @@ final class ChildProcess {
       throws IOException {
     Files.createDirectories(log.getParent());
     ProcessBuilder builder =
-        new ProcessBuilder(command(mainClass, arguments)).redirectErrorStream(true);
+        new ProcessBuilder(command(log.getParent(), mainClass, arguments))
+            .redirectErrorStream(true);
     Process started = builder.redirectOutput(log.toFile()).start();
     return new ChildProcess(name, log, started.toHandle(), Optional.of(started));
   }
 
-  /** Returns {@code java} with this JVM's options and other arguments for the main class. */
-  static List<String> command(String mainClass, List<String> arguments) {
+  /**
+   * Returns {@code java} with this JVM's options and other arguments for the main class.
+   *
+   * @param folder an existing folder, for the file with the options
+   */
+  static List<String> command(Path folder, String mainClass, List<String> arguments)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("-XX:+ExitOnOutOfMemoryError");
-    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    command.removeIf(argument -> ONLY_ONCE.stream().anyMatch(argument::startsWith));
-    command.add("-cp");
-    command.add(System.getProperty("java.class.path"));
+    command.add("@" + argumentFile(folder));
     command.add(mainClass);
     command.addAll(arguments);
     return command;
+  }
+
+  /**
+   * Writes this JVM's options and class path into a file of its children, because the class path
+   * alone has some 9,000 characters: lists of processes show the arguments of the main class.
+   */
+  private static Path argumentFile(Path folder) throws IOException {
+    List<String> options = new ArrayList<>(List.of("-XX:+ExitOnOutOfMemoryError"));
+    options.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+    options.removeIf(argument -> ONLY_ONCE.stream().anyMatch(argument::startsWith));
+    options.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    // Java takes the file's bytes for what they are on a command line.
+    Charset encoding = Charset.forName(System.getProperty("sun.jnu.encoding"));
+    byte[] text =
+        options.stream()
+            .map(option -> "\"" + option.replace("\\", "\\\\").replace("\"", "\\\"") + "\"\n")
+            .collect(Collectors.joining())
+            .getBytes(encoding);
+    Path file = folder.resolve("java-%s.args".formatted(ProcessHandle.current().pid()));
+    // In a container, the process that wrote the file before a restart had the same number.
+    if (!Files.exists(file) || !Arrays.equals(Files.readAllBytes(file), text)) {
+      Path written = Files.createTempFile(folder, "java-", ".new");
+      Files.write(written, text);
+      Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);
+    }
+    return file;
   }
 
   /**

@@ -51,9 +51,9 @@ public final class TrialProcess {
   public static TrialProcess start(
       String name, Path log, String mainClass, Consumer<JsonObject> onResult, Runnable onEnd) {
     try {
-      Files.createDirectories(log.toAbsolutePath().getParent());
+      Path folder = Files.createDirectories(log.toAbsolutePath().getParent());
       Process started =
-          new ProcessBuilder(ChildProcess.command(mainClass, List.of("trials")))
+          new ProcessBuilder(ChildProcess.command(folder, mainClass, List.of("trials")))
               .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()))
               .start();
       Thread reader = new Thread(() -> read(started, onResult, onEnd), name);

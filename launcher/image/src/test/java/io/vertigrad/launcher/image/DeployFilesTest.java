@@ -134,9 +134,11 @@ class DeployFilesTest {
     assumeTrue(succeeds("kubectl", "version", "--client"), "there is no kubectl kustomize");
     Path copies = folder.resolve("kubernetes");
     copy(DEPLOY.resolve("kubernetes"), copies);
-    Path other = copies.resolve("named/kustomization.yaml");
-    Files.writeString(
-        other, Files.readString(other).replace("mnist", "text").replace("../base", "../data"));
+    for (String file : List.of("named/kustomization.yaml", "named/job.json")) {
+      Path other = copies.resolve(file);
+      Files.writeString(
+          other, Files.readString(other).replace("mnist", "text").replace("../base", "../data"));
+    }
 
     List<String> built =
         List.of(
@@ -162,7 +164,7 @@ class DeployFilesTest {
       String name = List.of("", "mnist-", "text-").get(i) + "vertigrad-coordinator";
       String variable = "- name: COORDINATOR\n          value: " + name + "\n";
       assertEquals(3, built.get(i).split(Pattern.quote(variable), -1).length, built.get(i));
-      assertTrue(built.get(i).contains("\"hosts\": [\"" + (i < 2 ? name : "text-")), built.get(i));
+      assertTrue(built.get(i).contains("\"hosts\": [\"" + name), built.get(i));
     }
     assertTrue(built.get(2).contains("claimName: text-vertigrad-data"), built.get(2));
   }
