@@ -93,9 +93,9 @@ class RoundFactsTest {
     assertEquals(List.of(5, 5, 4, 4), facts.stream().map(round -> round.workers().size()).toList());
   }
 
-  /** The second partition of worker 2's update is NaN, or the first one of all updates. */
+  /** The second partition of worker 2's update holds NaN, or both partitions of all updates. */
   @ParameterizedTest
-  @CsvSource({"krum, 1", "geometricMedian, 1", "centredClipping, 1", "median, 1", "krum, 5"})
+  @CsvSource({"geometricMedian, 1", "centredClipping, 1", "median, 1", "krum, 5", "median, 5"})
   void shouldLeaveAnUpdateOutOfTheRoundWhenAPartOfItIsNotFinite(String reduction, int spoilt) {
     JsonObject section = new JsonObject().put("reduction", reduction).put("expel", 2);
     ReductionConfig config =
@@ -106,8 +106,8 @@ class RoundFactsTest {
     for (int round = 0; round < 2; round++) {
       for (int worker = 0; worker < 5; worker++) {
         for (int part = 0; part < 2; part++) {
-          float[] piece = Arrays.copyOfRange(UPDATES[worker % 2], 2 * part, 2 * part + 2);
-          boolean nan = spoilt == 1 ? worker == 2 && part == 1 : true;
+          float[] piece = Arrays.copyOfRange(UPDATES[0], 2 * part, 2 * part + 2);
+          boolean nan = spoilt == 5 || worker == 2 && part == 1;
           piece[1] = nan ? Float.NaN : piece[1];
           shards.get(part).handle(job.gradient(worker, round, part, round, piece));
         }
