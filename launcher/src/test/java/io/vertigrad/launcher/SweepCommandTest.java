@@ -193,8 +193,8 @@ class SweepCommandTest {
   @Test
   @Tag("slow")
   void shouldLeaveTheFolderOfATrialAloneWhenTheSweepHasEndedBeforeItBegan() throws Exception {
-    Path other = Files.createDirectories(folder.resolve("runs/s-1")).resolve("events.jsonl");
-    Files.writeString(other, "");
+    Path other = Files.createDirectories(folder.resolve("runs/s-1")).resolve("notes.json");
+    Files.writeString(other, "{}");
     JsonObject job =
         JsonObject.of(
             "job",
