@@ -19,7 +19,8 @@ class RefusedJoinsTest {
   void shouldShowANodeOnceForEachReasonWhenItAsksAgainAndAgain() {
     String first = RefusedJoins.BEGINNING + "a pid 7: worker at a is refused: it has 3 classes";
     String other = RefusedJoins.BEGINNING + "a pid 7: worker 2 is expelled";
-    try (RefusedJoins joins = RefusedJoins.showOn(screen::add)) {
+    RefusedJoins joins = RefusedJoins.showOn(screen::add);
+    try (joins) {
       LOG.warn(first);
       LOG.warn("{} (and 40 more about a pid 7 since the last line)", first);
       LOG.warn(other);
