@@ -32,9 +32,10 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The messages to a page: snapshots and numbered deltas, as {@code docs/reference/metrics.md}
- * describes them, with a {@link RunState} for the job and {@link MemberMetrics} for each member.
- * Its size has a limit that does not depend on the length of the run; single-threaded.
+ * The messages to a page: snapshots and numbered deltas, as {@code
+ * examples/metrics-bridge/README.md} describes them, with a {@link RunState} for the job and {@link
+ * MemberMetrics} for each member. Its size has a limit that does not depend on the length of the
+ * run; single-threaded.
  */
 final class RunMetrics {
 

@@ -35,8 +35,8 @@ public final class RunsVerticle extends VerticleBase {
   /** What browsers send with requests of our pages, and of a person who types the address. */
   private static final Set<String> OWN_SITE = Set.of("same-origin", "none");
 
-  /** The name of a run in a path, and what is asked of its page. */
-  private static final Pattern PAGE = Pattern.compile(".*?/run/([^/]+)(/.*)?");
+  /** The name of a run in a path behind the base path, and what is asked of its page. */
+  private static final Pattern PAGE = Pattern.compile("/run/([^/]+)(/.*)?");
 
   private static final int RUNS_AT_ONCE = 16;
   private static final int READERS = 2;
@@ -277,7 +277,11 @@ public final class RunsVerticle extends VerticleBase {
 
   /** Answers as the page of a run does, which may have to be opened before. */
   private void page(RoutingContext request) {
-    Matcher asked = PAGE.matcher(request.normalizedPath());
+    String below = request.normalizedPath();
+    if (below.startsWith(basePath + "/")) {
+      below = below.substring(basePath.length());
+    }
+    Matcher asked = PAGE.matcher(below);
     if (!asked.matches()) {
       refuse(request, UNKNOWN, "expected the name of a run, as in /run/NAME/");
       return;
@@ -288,7 +292,8 @@ public final class RunsVerticle extends VerticleBase {
     }
     String path = asked.group(2);
     if (path == null) {
-      redirect(request, asked.group(1) + "/");
+      // Without the dot, https:other.example would lead to another site.
+      redirect(request, "./" + asked.group(1) + "/");
       return;
     }
     // A decoder of forms takes + for a blank, which it is not in a path.

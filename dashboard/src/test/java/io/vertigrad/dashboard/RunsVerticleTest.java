@@ -194,7 +194,9 @@ final class RunsVerticleTest {
 
     assertEquals(302, found.status());
     assertEquals("run/a%20b/", found.headers().get("location"));
-    assertEquals("a%20b/", get("/run/a%20b").headers().get("location"));
+    assertEquals("./a%20b/", get("/run/a%20b").headers().get("location"));
+    assertEquals(
+        "./https:other.example/", get("/run/https:other.example").headers().get("location"));
     assertEquals("base/", get("/base").headers().get("location"));
     assertEquals(404, get("/run/..%2fetc/").status());
     assertEquals("there is no run ../etc", get("/run/..%2fetc/").refusal());
@@ -219,6 +221,22 @@ final class RunsVerticleTest {
     assertEquals(
         413,
         call(HttpMethod.POST, base + "/run/a%20b/drain", headers, "x".repeat(70_000)).status());
+  }
+
+  @Test
+  void shouldFindTheRunWhenTheBasePathLooksLikeOne(Vertx vertx) throws Exception {
+    RunsVerticle page =
+        new RunsVerticle(
+            new DashboardConfig(true, "127.0.0.1", 0, List.of(), List.of()),
+            "/team/run",
+            "5ec2e7",
+            runs,
+            (name, fresh, gone) -> Future.succeededFuture(inner));
+    await(vertx.deployVerticle(page));
+    port = URI.create(page.url()).getPort();
+
+    assertEquals("GET /job ", get("/team/run/run/a%20b/job").body());
+    assertEquals("GET /run/x ", get("/run/a%20b/run/x").body());
   }
 
   @Test

@@ -152,6 +152,10 @@ final class TrialsCommand implements Callable<Integer> {
     JobCheck.files(asked, roles, false);
     shared = DatasetProvider.open(asked.data(), Split.TRAIN, LOADER);
     Map<String, DataFingerprint> data = JobCheck.fingerprints(asked, roles, LOG::info);
+    if (ended.future().isComplete()) {
+      // Reading the data may have taken so long that the resumed sweep trains this trial by now.
+      return;
+    }
     if (Files.exists(run.path())) {
       run.delete();
     }

@@ -95,7 +95,13 @@ class ModelServerTest {
       assertTrue(raw("GET", path, "").startsWith("HTTP/1.1 200 "), path);
     }
     for (String path :
-        List.of("/v2", "/v2/models/points", "/v2/models/points/ready", "/v2/nothing", "/")) {
+        List.of(
+            "/v2",
+            "/v2/models/points",
+            "/v2/models/points/ready",
+            "/v2/health/nothing",
+            "/v2/nothing",
+            "/")) {
       for (String header :
           List.of("", "Authorization: Bearer x\r\n", "Authorization: " + READER + "\r\n")) {
         String answer = raw("GET", path, header);

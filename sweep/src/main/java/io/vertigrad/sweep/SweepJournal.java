@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -101,7 +102,12 @@ final class SweepJournal implements AutoCloseable {
 
   /** Reads all whole lines, and cuts off the beginning of one that was not written to its end. */
   private static List<JsonObject> read(Path file, FileChannel channel) throws IOException {
-    byte[] bytes = Files.readAllBytes(file);
+    // Through the same channel: to close another one of this file would release the lock.
+    ByteBuffer content = ByteBuffer.allocate(Math.toIntExact(channel.size()));
+    while (content.hasRemaining() && channel.read(content, content.position()) >= 0) {
+      // A read may return a part.
+    }
+    byte[] bytes = Arrays.copyOf(content.array(), content.position());
     List<JsonObject> lines = new ArrayList<>();
     int start = 0;
     for (int i = 0; i < bytes.length; i++) {

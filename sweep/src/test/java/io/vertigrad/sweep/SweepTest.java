@@ -11,13 +11,16 @@ import io.vertigrad.sweep.SweepPlan.Trial;
 import io.vertigrad.sweep.TrialResult.Order;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -189,6 +192,51 @@ class SweepTest {
         assertThrows(SettingsException.class, () -> Sweep.resume(other))
             .getMessage()
             .contains("line 1 is not JSON"));
+  }
+
+  /** Tries to lock a journal as another process does; its exit code is 0 if that is refused. */
+  static final class OtherProcess {
+
+    private OtherProcess() {}
+
+    public static void main(String[] arguments) throws IOException {
+      try (FileChannel channel =
+          FileChannel.open(Path.of(arguments[0]), StandardOpenOption.WRITE)) {
+        System.exit(channel.tryLock() == null ? 0 : 1);
+      }
+    }
+  }
+
+  private static int lockInAnotherProcess(Path journal) throws Exception {
+    Process other =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                Path.of(SweepTest.class.getProtectionDomain().getCodeSource().getLocation().toURI())
+                    .toString(),
+                OtherProcess.class.getName(),
+                journal.toString())
+            .inheritIO()
+            .start();
+    try {
+      assertTrue(other.waitFor(60, TimeUnit.SECONDS), "the other process does not end");
+      return other.exitValue();
+    } finally {
+      other.destroyForcibly();
+    }
+  }
+
+  @Test
+  @Tag("slow")
+  void shouldStayLockedForOtherProcessesWhenItIsBegunAndWhenItIsResumed() throws Exception {
+    Path journal = folder.resolve(Sweep.JOURNAL);
+    try (Sweep begun = Sweep.begin(folder, plan(3, 1))) {
+      assertEquals(0, lockInAnotherProcess(journal), begun.plan().name());
+    }
+    try (Sweep resumed = Sweep.resume(folder)) {
+      assertEquals(0, lockInAnotherProcess(journal), resumed.plan().name());
+    }
+    assertEquals(1, lockInAnotherProcess(journal));
   }
 
   @Test

@@ -109,7 +109,7 @@ final class JobStatus {
     }
   }
 
-  /** Returns all phases, as {@code docs/reference/metrics.md} lists them. */
+  /** Returns all phases, as {@code examples/metrics-bridge/README.md} lists them. */
   static List<String> phases() {
     return Stream.concat(Arrays.stream(Phase.values()).map(JobStatus::text), Stream.of(INTERRUPTED))
         .toList();

@@ -147,7 +147,9 @@ public final class RunList implements RunsVerticle.Source {
   public Optional<RunDirectory> find(String name) {
     try {
       Path path = Path.of(name);
-      boolean plain = path.getNameCount() == 1 && !path.isAbsolute() && !name.startsWith(".");
+      // An empty name would be the folder itself, with all runs.
+      boolean named = !name.isEmpty() && !name.startsWith(".");
+      boolean plain = named && path.getNameCount() == 1 && !path.isAbsolute();
       return Optional.of(new RunDirectory(folder.resolve(path)))
           .filter(run -> plain && Files.isDirectory(run.path(), LinkOption.NOFOLLOW_LINKS))
           .filter(RunDirectory::isRun);

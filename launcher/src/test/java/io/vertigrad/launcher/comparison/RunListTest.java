@@ -425,6 +425,8 @@ final class RunListTest {
   @ValueSource(strings = {"", ".", "..", "../good", "good/", "a/b", "/etc", "no\0ne", ".hidden"})
   void shouldFindNoRunOutsideItsFolder(String name) throws IOException {
     finished(".hidden", START);
+    // The folder looks like a run after train --run-dir with its name.
+    write(folder.resolve("job.json"), "{}");
 
     boolean found = runs.find(name).isPresent();
 

@@ -374,7 +374,7 @@ final class InferenceServer {
     List<String> path =
         Arrays.stream(request.path().split("/")).filter(word -> !word.isEmpty()).toList();
     String whole = String.join("/", path);
-    if (!whole.startsWith(HEALTH)) {
+    if (!whole.equals(HEALTH + "live") && !whole.equals(HEALTH + "ready")) {
       requireToken(request);
     }
     switch (whole) {

@@ -231,9 +231,13 @@ final class Call {
     }
   }
 
-  /** Runs an action when this call ends, for any reason. */
+  /** Runs an action when this call ends, for any reason; at once if it has ended. */
   void onEnd(Runnable action) {
-    endings.add(action);
+    if (ended) {
+      action.run();
+    } else {
+      endings.add(action);
+    }
   }
 
   /** Returns the message's content, which must not be compressed to more than it may be. */
