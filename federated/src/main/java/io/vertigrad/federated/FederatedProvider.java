@@ -51,14 +51,12 @@ public final class FederatedProvider implements StrategyProvider {
     settings.refuseUnknown();
     LocalWork alike = new LocalWork(0, 1, 0);
     StrategyFactory factory =
-        StrategyFactory.besideServers(
-            config.traits(), context -> rule(config, 0, alike, context))
-        .readingJob(
-            (job, context) ->
-                rule(config, job.seed(), LocalWork.of(config, job), context))
-        .withLocalRule((job, layout) -> FederatedSteps.of(config, job, layout))
-        .steppingWith(config.outer())
-        .checking(job -> check(config, job));
+        StrategyFactory.besideServers(config.traits(), context -> rule(config, 0, alike, context))
+            .readingJob(
+                (job, context) -> rule(config, job.seed(), LocalWork.of(config, job), context))
+            .withLocalRule((job, layout) -> FederatedSteps.of(config, job, layout))
+            .steppingWith(config.outer())
+            .checking(job -> check(config, job));
     return config.reduction().leavingOut(factory);
   }
 

@@ -31,8 +31,8 @@ import java.util.stream.LongStream;
  * the vectors that it compares.
  *
  * <p>An update that holds NaN or infinity in a partition counts as left out in all of them; without
- * sums, in that partition. A round that has no other updates changes nothing. The job ends when more
- * workers than the reduction must withstand have sent such updates for {@value
+ * sums, in that partition. A round that has no other updates changes nothing. The job ends when
+ * more workers than the reduction must withstand have sent such updates for {@value
  * Divergence#REFUSED_IN_SEQUENCE} rounds in sequence.
  *
  * <p>All updates count alike, whatever number of samples their workers claim: a wrong worker could
@@ -485,8 +485,8 @@ final class RobustReduction implements Reduction {
   }
 
   /**
-   * Returns the positions of the finite updates whose workers are not expelled. An expelled one is not in
-   * the sums either, so it is whole in no partition, whichever learned of it first.
+   * Returns the positions of the finite updates whose workers are not expelled. An expelled one is
+   * not in the sums either, so it is whole in no partition, whichever learned of it first.
    */
   private IntStream counted(List<GradientPartition> updates) {
     return IntStream.range(0, updates.size())

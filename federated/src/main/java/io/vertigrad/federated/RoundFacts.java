@@ -54,11 +54,7 @@ record RoundFacts(long version, double norm, List<Update> workers, List<Integer>
   /** Returns the median of the distances of all finite updates, NaN without any. */
   double usualDistance() {
     double[] sorted =
-        workers.stream()
-            .filter(Update::isFinite)
-            .mapToDouble(Update::distance)
-            .sorted()
-            .toArray();
+        workers.stream().filter(Update::isFinite).mapToDouble(Update::distance).sorted().toArray();
     int size = sorted.length;
     return size == 0 ? Double.NaN : (sorted[(size - 1) / 2] + sorted[size / 2]) / 2;
   }

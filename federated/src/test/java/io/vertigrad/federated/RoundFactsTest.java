@@ -228,19 +228,19 @@ class RoundFactsTest {
   private TestShard shard(TestJob job, int index, ReductionConfig config) {
     StrategyFactory factory =
         StrategyFactory.inRounds(
-            context ->
-                Barrier.keepingAll(
-                    "test",
-                    50_000,
-                    context,
-                    new RobustReduction(
-                        config,
-                        0,
+                context ->
+                    Barrier.keepingAll(
+                        "test",
+                        50_000,
                         context,
-                        new float[config.memory(context.partition())],
-                        (aggregate, samples) -> context.store().apply(aggregate, 1, samples),
-                        facts::add,
-                        1)))
+                        new RobustReduction(
+                            config,
+                            0,
+                            context,
+                            new float[config.memory(context.partition())],
+                            (aggregate, samples) -> context.store().apply(aggregate, 1, samples),
+                            facts::add,
+                            1)))
             .takingNotFinite();
     TestShard shard = job.shard(0, job.store(index), () -> new PartitionLedger(5), factory);
     shard.membershipChanged(TestJob.workers(5));
