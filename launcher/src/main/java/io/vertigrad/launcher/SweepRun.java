@@ -272,8 +272,9 @@ final class SweepRun {
     say("its settings: " + file);
     if (best.get().task().steps() >= trial.most()) {
       say("it was trained to its end: " + run(trial));
+    } else {
+      say("to train it fully: " + ShellCommand.of("train", file.toString()));
     }
-    say("to train it fully: " + ShellCommand.of("train", file.toString()));
     return ExitStatus.OK;
   }
 
