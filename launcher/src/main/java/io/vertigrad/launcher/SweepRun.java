@@ -285,8 +285,9 @@ final class SweepRun {
                         figures(other.result()))));
     if (best.get().task().steps() >= trial.most()) {
       say("it was trained to its end: " + run(trial));
+    } else {
+      say("to train it fully: " + ShellCommand.of("train", file.toString()));
     }
-    say("to train it fully: " + ShellCommand.of("train", file.toString()));
     return ExitStatus.OK;
   }
 

@@ -393,6 +393,24 @@ final class RunsPageTest {
   }
 
   @Test
+  void shouldTellRunsOfOneNameApart() throws Exception {
+    for (int i = 1; i <= 2; i++) {
+      Files.writeString(
+          run(i, 0.1 / i, 32, 90 + i).resolve("notes.json"),
+          new JsonObject().put("label", "same").encode());
+    }
+    open(serve(0));
+
+    assertTrue(
+        browser.text("#verdict").contains("by \"same\"; only optimizer.learningRate differs from"),
+        browser.text("#verdict"));
+    List<String> legends = texts("#accuracy .legend li span:nth-child(2)");
+    assertEquals(2, Set.copyOf(legends).size(), legends.toString());
+    List<String> heads = texts("#side th[scope=col]");
+    assertEquals(2, Set.copyOf(heads).size(), heads.toString());
+  }
+
+  @Test
   void shouldCallNoRunTheBestThatWasTestedOnAPartOfTheSamples() throws Exception {
     tested(run(1, 0.1, 32, 90), 2_000, true);
     tested(run(2, 0.01, 32, 80), 2_000, true);
