@@ -93,7 +93,18 @@ public final class Divergence {
         "async".equals(strategy.getString("name"))
             && "none".equals(strategy.getString("damping", "none"))
             && workers > 1;
-    return (undivided ? "Divide %s by workers.count" : "Lower %s, to a tenth").formatted(rate(job));
+    String lower = undivided ? "Divide %s by workers.count" : "Lower %s, to a tenth";
+    return lower.formatted(rate(job)) + noise(strategy);
+  }
+
+  /** Returns the other cause where updates are clipped and get noise; empty without noise. */
+  private static String noise(JsonObject strategy) {
+    double noise = strategy.getDouble("noise", 0.0);
+    double clip = strategy.getDouble("clip", 0.0);
+    return noise > 0
+        ? "; or the noise of each element of an update is too large: its deviation is strategy.noise (%s) times strategy.clip (%s): lower one of them, or train more workers"
+            .formatted(noise, clip)
+        : "";
   }
 
   /**

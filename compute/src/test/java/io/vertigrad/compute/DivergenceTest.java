@@ -69,4 +69,19 @@ final class DivergenceTest {
     assertEquals(
         "Lower optimizer.learningRate (0.01), to a tenth", Divergence.remedy(new JsonObject(), 4));
   }
+
+  @Test
+  void shouldNameTheNoiseOfUpdatesWhenThereIsSome() {
+    JsonObject strategy = JsonObject.of("name", "federated", "clip", 0.5);
+    JsonObject job = JsonObject.of("strategy", strategy);
+    assertEquals("Lower optimizer.learningRate (0.01), to a tenth", Divergence.remedy(job, 4));
+
+    strategy.put("noise", 10);
+
+    assertEquals(
+        "Lower optimizer.learningRate (0.01), to a tenth; or the noise of each element of an update"
+            + " is too large: its deviation is strategy.noise (10.0) times strategy.clip (0.5):"
+            + " lower one of them, or train more workers",
+        Divergence.remedy(job, 4));
+  }
 }

@@ -22,7 +22,9 @@ import io.vertigrad.strategy.StrategyTraits.Rounds;
 import io.vertigrad.strategy.Tag;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
@@ -36,7 +38,9 @@ import java.util.stream.IntStream;
  * </pre>
  *
  * <p>Only trainable elements are exchanged and clipped; each worker's running statistics follow its
- * own batches. A neighbour whose vector holds NaN or infinity is left out of the round.
+ * own batches. A neighbour whose vector holds NaN or infinity is left out of the round. A worker
+ * reports how far its farthest neighbour is, as the scalar {@code neighbour.RANK.distance}, once
+ * that was {@value #FAR} times as far as the median of its neighbours.
  *
  * <p>A round that is given up because the group changes has no effect: parameters, count and the
  * optimizer's state are as they were before the step. So between two steps there is nothing to
@@ -44,10 +48,22 @@ import java.util.stream.IntStream;
  */
 final class ClippedGossip implements PeerStrategy {
 
+  /** A neighbour is worth a report from so many times the median distance on. */
+  private static final double FAR = 2;
+
+  /** Reported of a neighbour that is infinitely far: its vector holds NaN or infinity. */
+  private static final double MOST_RATIO = 1e6;
+
+  private static final int MOST_REPORTED = 16;
+
   private final Config config;
   private final PeerContext context;
   private final Replica replica;
   private final Optimizer optimizer;
+
+  /** The neighbours that were once far, of which each round is reported from then on. */
+  private final Set<Integer> reported = new HashSet<>();
+
   private PeerGroup group;
   private Topology topology;
   private int[] sources;
@@ -134,7 +150,31 @@ final class ClippedGossip implements PeerStrategy {
             ? config.clipRadius()
             : SelfCentredClipping.radius(distances, weights, wrong);
     SelfCentredClipping.mix(own, neighbours, distances, weights, radius);
+    reportFarthest(distances);
     return own;
+  }
+
+  /** Reports how far the farthest neighbour is over the median of all, if it was ever far. */
+  private void reportFarthest(double[] distances) {
+    if (distances.length < 2) {
+      return;
+    }
+    double[] sorted = distances.clone();
+    Arrays.sort(sorted);
+    double most = sorted[sorted.length - 1];
+    double usual = sorted[(sorted.length - 1) / 2];
+    double ratio = most == 0 ? 1 : Math.min(MOST_RATIO, most / usual);
+    int farthest = group.rank(sources[indexOf(most, distances)]);
+    if (ratio >= FAR && reported.size() < MOST_REPORTED) {
+      reported.add(farthest);
+    }
+    if (reported.contains(farthest)) {
+      replica.report("neighbour.%d.distance".formatted(farthest), ratio);
+    }
+  }
+
+  private static int indexOf(double value, double[] values) {
+    return IntStream.range(0, values.length).filter(i -> values[i] == value).findFirst().orElse(0);
   }
 
   private float[] received(int rank, VectorSlices pieces) {

@@ -50,21 +50,19 @@ public final class FederatedProvider implements StrategyProvider {
     FederatedConfig config = FederatedConfig.read(settings);
     settings.refuseUnknown();
     LocalWork alike = new LocalWork(0, 1, 0);
-    return StrategyFactory.besideServers(
-            config.traits(), context -> rule(config, config.participation(0), alike, context))
-        .readingJob(
-            (job, context) ->
-                rule(config, config.participation(job.seed()), LocalWork.of(config, job), context))
-        .withLocalRule((job, layout) -> FederatedSteps.of(config, job, layout))
-        .steppingWith(config.outer())
-        .checking(job -> check(config, job));
+    StrategyFactory factory =
+        StrategyFactory.besideServers(config.traits(), context -> rule(config, 0, alike, context))
+            .readingJob(
+                (job, context) -> rule(config, job.seed(), LocalWork.of(config, job), context))
+            .withLocalRule((job, layout) -> FederatedSteps.of(config, job, layout))
+            .steppingWith(config.outer())
+            .checking(job -> check(config, job));
+    return config.reduction().leavingOut(factory);
   }
 
   private static ServerStrategy rule(
-      FederatedConfig config,
-      Participation participation,
-      LocalWork work,
-      ServerStrategyContext context) {
+      FederatedConfig config, long seed, LocalWork work, ServerStrategyContext context) {
+    Participation participation = config.participation(seed);
     if (config.rule() == Rule.FEDBUFF) {
       return new BufferedUpdates(config.buffer(), context);
     }
@@ -82,12 +80,13 @@ public final class FederatedProvider implements StrategyProvider {
         NAME,
         config.deadlineMillis(),
         context,
-        new ParticipatingUpdates(participation, ranks, loss, reduction(config, work, context)));
+        new ParticipatingUpdates(
+            participation, ranks, loss, reduction(config, seed, work, context)));
   }
 
   /** Returns how updates are combined, and the step with what they combine to. */
   private static Barrier.Reduction reduction(
-      FederatedConfig config, LocalWork work, ServerStrategyContext context) {
+      FederatedConfig config, long seed, LocalWork work, ServerStrategyContext context) {
     PartitionStore store = context.store();
     Partition partition = context.partition();
     boolean adapts = config.rule().adapts() && partition.kind() == Block.Kind.TRAINABLE;
@@ -105,7 +104,7 @@ public final class FederatedProvider implements StrategyProvider {
         };
     return config.reduction().isPlainMean()
         ? new FederatedRound(config.rule(), work, partition, step)
-        : RobustReduction.of(config.reduction(), context, memory, step, 1);
+        : RobustReduction.of(config.reduction(), seed, context, memory, step, 1);
   }
 
   private static void check(FederatedConfig config, JobConfig job) {

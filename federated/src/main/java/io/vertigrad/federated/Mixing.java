@@ -1,7 +1,7 @@
 package io.vertigrad.federated;
 
+import io.vertigrad.compute.data.SplitMix64;
 import java.util.Comparator;
-import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
@@ -68,7 +68,8 @@ sealed interface Mixing {
    */
   record Buckets(int size, long seed) implements Mixing {
 
-    private static final long ROUND_FACTOR = 0x9E3779B97F4A7C15L;
+    /** Separates the numbers drawn here from others with the job's seed. */
+    private static final long STREAM = 0x6275636B65747321L;
 
     /** Checks the numbers. */
     public Buckets {
@@ -84,24 +85,13 @@ sealed interface Mixing {
 
     @Override
     public double[][] matrix(GramMatrix gram, int updates, long round) {
-      int[] order = permutation(updates, new Random(seed + round * ROUND_FACTOR));
+      int[] order = new SplitMix64(seed, STREAM, round).permutation(updates);
       double[][] matrix = new double[vectors(updates)][updates];
       for (int i = 0; i < updates; i++) {
         int bucket = i / size;
         matrix[bucket][order[i]] = 1.0 / Math.min(size, updates - bucket * size);
       }
       return matrix;
-    }
-
-    private static int[] permutation(int length, Random random) {
-      int[] order = IntStream.range(0, length).toArray();
-      for (int i = length - 1; i > 0; i--) {
-        int other = random.nextInt(i + 1);
-        int moved = order[i];
-        order[i] = order[other];
-        order[other] = moved;
-      }
-      return order;
     }
   }
 

@@ -7,6 +7,7 @@ import io.vertigrad.job.Partition;
 import io.vertigrad.strategy.Barrier;
 import io.vertigrad.strategy.ServerStrategy;
 import io.vertigrad.strategy.ServerStrategyContext;
+import io.vertigrad.strategy.StrategyFactory;
 import io.vertigrad.strategy.StrategyTraits;
 import java.util.Arrays;
 import java.util.Locale;
@@ -176,6 +177,11 @@ record ReductionConfig(
     return sumsPartitions() ? strategy.summingPartitions() : strategy;
   }
 
+  /** Returns a strategy with this reduction, which leaves out updates that are not finite. */
+  StrategyFactory leavingOut(StrategyFactory strategy) {
+    return isPlainMean() ? strategy : strategy.takingNotFinite();
+  }
+
   /** Returns the number of elements that the reduction keeps in a partition's memory. */
   int memory(Partition partition) {
     return usesPrevious() && partition.kind() == Block.Kind.TRAINABLE ? partition.length() : 0;
@@ -211,11 +217,14 @@ record ReductionConfig(
    * Creates the rule of one partition: rounds of all ranks, a step with what they combine to.
    *
    * @param strategy name of the strategy, for errors
+   * @param seed of the job, which decides the buckets
    * @param deadlineMillis longest time that an update waits for the others
    */
-  ServerStrategy barrier(String strategy, long deadlineMillis, ServerStrategyContext context) {
+  ServerStrategy barrier(
+      String strategy, long seed, long deadlineMillis, ServerStrategyContext context) {
     return isPlainMean()
         ? Barrier.summing(strategy, 0, deadlineMillis, context, true)
-        : Barrier.keepingAll(strategy, deadlineMillis, context, RobustReduction.of(this, context));
+        : Barrier.keepingAll(
+            strategy, deadlineMillis, context, RobustReduction.of(this, seed, context));
   }
 }

@@ -2,6 +2,7 @@ package io.vertigrad.federated;
 
 import io.vertigrad.codecs.GradientPartition;
 import io.vertigrad.compute.Block;
+import io.vertigrad.compute.Divergence;
 import io.vertigrad.strategy.Barrier.Reduction;
 import io.vertigrad.strategy.PartitionStore;
 import io.vertigrad.strategy.ServerStrategyContext;
@@ -9,6 +10,7 @@ import io.vertx.core.Future;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -27,6 +29,11 @@ import java.util.stream.LongStream;
  * <p>Coordinate-wise rules need no sum before the step. Statistics, such as those of batch
  * normalisation, are combined by the coordinate-wise median whatever the rule: they are no part of
  * the vectors that it compares.
+ *
+ * <p>An update that holds NaN or infinity in a partition counts as left out in all of them; without
+ * sums, in that partition. A round that has no other updates changes nothing. The job ends when
+ * more workers than the reduction must withstand have sent such updates for {@value
+ * Divergence#REFUSED_IN_SEQUENCE} rounds in sequence.
  *
  * <p>All updates count alike, whatever number of samples their workers claim: a wrong worker could
  * claim most of them.
@@ -57,8 +64,10 @@ final class RobustReduction implements Reduction {
   private final GramProducts products = new GramProducts();
   private final float[] aggregate;
   private final float[] block = new float[RoundVectors.BLOCK];
+  private final BitSet finite = new BitSet();
   private TrimmedMean byCoordinate;
   private Decision decision;
+  private int spoiltRounds;
 
   /** Takes exactly one step of a partition. */
   @FunctionalInterface
@@ -82,9 +91,14 @@ final class RobustReduction implements Reduction {
    * @param mixing one row for each mixed vector of a coordinate-wise rule; empty for the updates
    *     themselves
    * @param gram inner products of the same vectors; empty if they are not known
+   * @param notFinite ranks of the updates that are left out because they are not finite
    */
   private record Decision(
-      int[] whole, double[] coefficients, double[][] mixing, Optional<GramMatrix> gram) {
+      int[] whole,
+      double[] coefficients,
+      double[][] mixing,
+      Optional<GramMatrix> gram,
+      List<Integer> notFinite) {
 
     boolean isByCoordinate() {
       return coefficients.length == 0;
@@ -94,6 +108,7 @@ final class RobustReduction implements Reduction {
   /**
    * Creates the reduction of one partition.
    *
+   * @param seed of the job
    * @param memory of the partition, of which the first {@link ReductionConfig#memory} elements are
    *     for this reduction
    * @param step steps with the aggregate
@@ -103,6 +118,7 @@ final class RobustReduction implements Reduction {
    */
   RobustReduction(
       ReductionConfig config,
+      long seed,
       ServerStrategyContext context,
       float[] memory,
       Step step,
@@ -116,16 +132,17 @@ final class RobustReduction implements Reduction {
     this.factsEvery = config.expel() > 0 ? 1 : factsEvery;
     this.expulsion = new Expulsion(config.expel(), config.liars());
     this.trainable = context.partition().kind() == Block.Kind.TRAINABLE;
-    this.mixing = config.mixing(context.answers().layout());
+    this.mixing = config.mixing(seed);
     this.aggregate = new float[context.partition().length()];
   }
 
   /** Creates the reduction of one partition that steps with the optimizer and reports scalars. */
-  static RobustReduction of(ReductionConfig config, ServerStrategyContext context) {
+  static RobustReduction of(ReductionConfig config, long seed, ServerStrategyContext context) {
     PartitionStore store = context.store();
     int elements = config.memory(context.partition());
     return of(
         config,
+        seed,
         context,
         elements == 0 ? new float[0] : store.memory(elements),
         (aggregate, samples) -> store.apply(aggregate, 1, samples),
@@ -135,25 +152,31 @@ final class RobustReduction implements Reduction {
   /**
    * Creates the reduction of one partition that reports scalars.
    *
+   * @param seed of the job
    * @param memory as of the constructor
    * @param step steps with the aggregate
    */
   static RobustReduction of(
       ReductionConfig config,
+      long seed,
       ServerStrategyContext context,
       float[] memory,
       Step step,
       int factsEvery) {
     return new RobustReduction(
-        config, context, memory, step, facts -> report(facts, context.store()), factsEvery);
+        config, seed, context, memory, step, facts -> report(facts, context.store()), factsEvery);
   }
 
   /** Reports how far the update of each worker was from the aggregate, as scalars of the worker. */
   static void report(RoundFacts facts, PartitionStore store) {
     double usual = facts.usualDistance();
     for (RoundFacts.Update update : facts.workers()) {
-      store.report(update.rank(), "update.distance", update.distance() / usual);
-      store.report(update.rank(), "update.cosine", update.cosine());
+      if (update.isFinite()) {
+        store.report(update.rank(), "update.distance", update.distance() / usual);
+        store.report(update.rank(), "update.cosine", update.cosine());
+      } else {
+        store.report(update.rank(), "update.notFinite", 1);
+      }
       store.report(update.rank(), "update.leftOut", update.isLeftOut() ? 1 : 0);
     }
     facts.expelled().forEach(rank -> store.report(rank, "update.expelled", 1));
@@ -162,6 +185,8 @@ final class RobustReduction implements Reduction {
   @Override
   public Future<?> prepare(List<GradientPartition> updates, PartitionStore store) {
     long version = store.version();
+    finite.clear();
+    updates.forEach(update -> finite.set(rank(update), update.gradient().isFinite()));
     if (!trainable || !config.sumsPartitions()) {
       decision = ofAll(updates, version);
       return Future.succeededFuture();
@@ -178,6 +203,12 @@ final class RobustReduction implements Reduction {
   public void reduce(List<GradientPartition> updates, PartitionStore store) {
     long version = store.version();
     Decision made = decision;
+    requireFinite(made.notFinite(), updates.size(), version);
+    if (made.whole().length == 0) {
+      store.skipTo(version + 1);
+      judge(version, 0, List.of(), made.notFinite());
+      return;
+    }
     List<GradientPartition> whole = IntStream.of(made.whole()).mapToObj(updates::get).toList();
     boolean measured = trainable && !isKnown(made) && version % factsEvery == 0;
     RoundShare facts = combine(whole, made, measured);
@@ -206,6 +237,17 @@ final class RobustReduction implements Reduction {
     return LongStream.of(sorted).map(each -> Math.min(each, most)).sum();
   }
 
+  /** Ends the job if too many updates were not finite in too many rounds in sequence. */
+  private void requireFinite(List<Integer> notFinite, int updates, long version) {
+    spoiltRounds = notFinite.size() > config.liars() ? spoiltRounds + 1 : 0;
+    if (spoiltRounds >= Divergence.REFUSED_IN_SEQUENCE) {
+      throw new IllegalStateException(
+          "training diverged: version %s: %s of %s updates hold NaN or infinity, those of workers %s, expected at most strategy.liars (%s), and so for %s rounds in sequence; lower optimizer.learningRate, or look at the data"
+              .formatted(
+                  version, notFinite.size(), updates, notFinite, config.liars(), spoiltRounds));
+    }
+  }
+
   /** Returns whether the inner products say how far each update is from the aggregate. */
   private static boolean isKnown(Decision made) {
     return made.gram().isPresent() && !made.isByCoordinate();
@@ -218,8 +260,11 @@ final class RobustReduction implements Reduction {
     return new Decision(
         counted,
         new double[0],
-        buckets ? mixing.matrix(null, counted.length, version) : new double[0][],
-        Optional.empty());
+        buckets && counted.length > 0
+            ? mixing.matrix(null, counted.length, version)
+            : new double[0][],
+        Optional.empty(),
+        updates.stream().map(RobustReduction::rank).filter(rank -> !finite.get(rank)).toList());
   }
 
   private RoundShare distances(List<GradientPartition> updates) {
@@ -231,6 +276,7 @@ final class RobustReduction implements Reduction {
           products.addSquaredDistances(vectors.read(first, count), block, 0, count, squares);
         });
     RoundShare share = share(RoundShare.Layout.DISTANCES, updates);
+    markNotFinite(share, updates);
     counted(updates).forEach(i -> share.set(rank(updates.get(i)), 1, squares[i]));
     return share;
   }
@@ -243,7 +289,9 @@ final class RobustReduction implements Reduction {
       squares[i] = total.get(rank(updates.get(whole[i])), 1);
     }
     GramRule.CentredClipping rule = (GramRule.CentredClipping) config.rule();
-    return new Decision(whole, rule.coefficients(squares), new double[0][], Optional.empty());
+    double[] coefficients = whole.length == 0 ? new double[0] : rule.coefficients(squares);
+    return new Decision(
+        whole, coefficients, new double[0][], Optional.empty(), notFinite(updates, total));
   }
 
   private RoundShare products(List<GradientPartition> updates) {
@@ -252,15 +300,17 @@ final class RobustReduction implements Reduction {
     forEachBlock((first, count) -> products.add(vectors.read(first, count), 0, count, upper));
     GramMatrix gram = new GramMatrix(vectors.size(), upper);
     RoundShare share = share(RoundShare.Layout.PRODUCTS, updates);
+    markNotFinite(share, updates);
     int last = updates.size();
     boolean previous = vectors.size() > last;
     if (previous) {
       share.setOwn(gram.product(last, last));
     }
     for (int i : counted(updates).toArray()) {
+      int own = i;
       int rank = rank(updates.get(i));
       share.set(rank, 1, previous ? gram.product(i, last) : 0);
-      for (int j = 0; j <= i; j++) {
+      for (int j : counted(updates).filter(other -> other <= own).toArray()) {
         share.set(rank, RoundShare.columnOf(rank(updates.get(j))), gram.product(i, j));
       }
     }
@@ -271,16 +321,20 @@ final class RobustReduction implements Reduction {
     RoundShare total = new RoundShare(RoundShare.Layout.PRODUCTS, sum);
     int[] whole = whole(updates, total);
     int[] ranks = IntStream.of(whole).map(i -> rank(updates.get(i))).toArray();
+    List<Integer> notFinite = notFinite(updates, total);
+    if (whole.length == 0) {
+      return new Decision(whole, new double[0], new double[0][], Optional.empty(), notFinite);
+    }
     GramMatrix gram = gram(total, ranks);
     long version = context.store().version();
     if (config.kind().isByCoordinate()) {
       double[][] matrix = mixing.matrix(gram, whole.length, version);
-      return new Decision(whole, new double[0], matrix, Optional.of(gram));
+      return new Decision(whole, new double[0], matrix, Optional.of(gram), notFinite);
     }
     double[] equal = new double[whole.length];
     Arrays.fill(equal, 1);
     double[] coefficients = new MixedRule(config.rule(), mixing).coefficients(gram, equal, version);
-    return new Decision(whole, coefficients, new double[0][], Optional.of(gram));
+    return new Decision(whole, coefficients, new double[0][], Optional.of(gram), notFinite);
   }
 
   private GramMatrix gram(RoundShare total, int[] ranks) {
@@ -318,7 +372,13 @@ final class RobustReduction implements Reduction {
             products.addSquaredDistances(new float[][] {block}, ZEROS, 0, count, norm);
           }
         });
-    RoundShare facts = share(RoundShare.Layout.FACTS, whole);
+    RoundShare facts =
+        new RoundShare(
+            RoundShare.Layout.FACTS,
+            Math.max(
+                rank(whole.get(whole.size() - 1)),
+                made.notFinite().stream().mapToInt(rank -> rank).max().orElse(0)));
+    made.notFinite().forEach(facts::setNotFinite);
     facts.setOwn(norm[0]);
     for (int i = 0; i < whole.size(); i++) {
       facts.set(rank(whole.get(i)), 1, squares[i]);
@@ -365,13 +425,15 @@ final class RobustReduction implements Reduction {
               Math.sqrt(norm),
               share(made, i)));
     }
-    judge(version, Math.sqrt(norm), workers);
+    judge(version, Math.sqrt(norm), workers, made.notFinite());
   }
 
   /** Takes how far the updates of a round were from the aggregate, by the sum of all partitions. */
   private void tell(long version, List<GradientPartition> whole, Decision made, double[] sum) {
     RoundShare total = new RoundShare(RoundShare.Layout.FACTS, sum);
     List<RoundFacts.Update> workers = new ArrayList<>();
+    List<Integer> notFinite =
+        IntStream.range(0, total.ranks()).filter(total::isNotFinite).boxed().toList();
     for (int i : whole(whole, total)) {
       int rank = rank(whole.get(i));
       double square = total.get(rank, 1);
@@ -380,14 +442,19 @@ final class RobustReduction implements Reduction {
       workers.add(
           fact(rank, update, product, Math.sqrt(square), Math.sqrt(total.own()), share(made, i)));
     }
-    judge(version, Math.sqrt(total.own()), workers);
+    judge(version, Math.sqrt(total.own()), workers, notFinite);
   }
 
   /** Expels workers whose updates do not fit. The first partition passes the facts on. */
-  private void judge(long version, double norm, List<RoundFacts.Update> workers) {
-    expulsion.judge(workers);
+  private void judge(
+      long version, double norm, List<RoundFacts.Update> workers, List<Integer> notFinite) {
+    List<RoundFacts.Update> all = new ArrayList<>(workers);
+    notFinite.stream()
+        .filter(rank -> !expulsion.isExpelled(rank))
+        .forEach(rank -> all.add(RoundFacts.Update.notFinite(rank)));
+    expulsion.judge(all);
     if (context.partition().index() == 0) {
-      listener.roundEnded(new RoundFacts(version, norm, workers, expulsion.expelled()));
+      listener.roundEnded(new RoundFacts(version, norm, all, expulsion.expelled()));
     }
   }
 
@@ -418,11 +485,12 @@ final class RobustReduction implements Reduction {
   }
 
   /**
-   * Returns the positions of the updates whose workers are not expelled. An expelled one is not in
-   * the sums either, so it is whole in no partition, whichever learned of it first.
+   * Returns the positions of the finite updates whose workers are not expelled. An expelled one is
+   * not in the sums either, so it is whole in no partition, whichever learned of it first.
    */
   private IntStream counted(List<GradientPartition> updates) {
     return IntStream.range(0, updates.size())
+        .filter(i -> finite.get(rank(updates.get(i))))
         .filter(i -> !expulsion.isExpelled(rank(updates.get(i))));
   }
 
@@ -434,10 +502,22 @@ final class RobustReduction implements Reduction {
     updates.stream()
         .mapToInt(RobustReduction::rank)
         .filter(rank -> rank < context.ranks() && !total.isWhole(rank))
+        .filter(rank -> !total.isNotFinite(rank))
         .forEach(expulsion::follow);
     return IntStream.range(0, updates.size())
         .filter(i -> total.isWhole(rank(updates.get(i))))
         .toArray();
+  }
+
+  private void markNotFinite(RoundShare share, List<GradientPartition> updates) {
+    updates.stream()
+        .mapToInt(RobustReduction::rank)
+        .filter(rank -> !finite.get(rank) && !expulsion.isExpelled(rank))
+        .forEach(share::setNotFinite);
+  }
+
+  private static List<Integer> notFinite(List<GradientPartition> updates, RoundShare total) {
+    return updates.stream().map(RobustReduction::rank).filter(total::isNotFinite).toList();
   }
 
   private static int rank(GradientPartition update) {

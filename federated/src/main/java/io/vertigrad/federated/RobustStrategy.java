@@ -43,10 +43,13 @@ public final class RobustStrategy implements StrategyProvider {
         settings.longInteger("deadlineMillis", Barrier.DEADLINE_MILLIS, 1, MOST_MILLIS);
     settings.refuseUnknown();
     StrategyTraits traits = reduction.traits(StrategyTraits.atServers(Rounds.EVERY_RANK));
-    StrategyFactory factory =
+    StrategyFactory rounds =
         StrategyFactory.besideServers(
-                traits, context -> reduction.barrier(NAME, deadlineMillis, context))
+                traits, context -> reduction.barrier(NAME, 0, deadlineMillis, context))
+            .readingJob(
+                (job, context) -> reduction.barrier(NAME, job.seed(), deadlineMillis, context))
             .checking(reduction::check);
+    StrategyFactory factory = reduction.leavingOut(rounds);
     return momentum == 0
         ? factory
         : factory

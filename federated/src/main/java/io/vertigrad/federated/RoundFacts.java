@@ -7,7 +7,8 @@ import java.util.List;
  *
  * @param version of the parameters that the updates were computed at
  * @param norm length of the aggregate
- * @param workers one for each rank whose whole update was in the round, in rank order
+ * @param workers one for each rank whose whole update was in the round, in rank order, and after
+ *     them one {@linkplain Update#notFinite not finite} for each that was left out as such
  * @param expelled ranks of the workers that are left out from the next rounds on
  */
 record RoundFacts(long version, double norm, List<Update> workers, List<Integer> expelled) {
@@ -29,6 +30,16 @@ record RoundFacts(long version, double norm, List<Update> workers, List<Integer>
    */
   record Update(int rank, double norm, double distance, double cosine, double share) {
 
+    /** Returns an update that was left out because it holds NaN or infinity. */
+    static Update notFinite(int rank) {
+      return new Update(rank, Double.NaN, Double.NaN, Double.NaN, 0);
+    }
+
+    /** Returns whether its elements are finite. */
+    boolean isFinite() {
+      return !Double.isNaN(distance);
+    }
+
     /** Returns whether it has less than half of an equal part in the aggregate. */
     boolean isLeftOut() {
       return share < 0.5;
@@ -40,9 +51,10 @@ record RoundFacts(long version, double norm, List<Update> workers, List<Integer>
     }
   }
 
-  /** Returns the median of the distances of all updates, NaN without any. */
+  /** Returns the median of the distances of all finite updates, NaN without any. */
   double usualDistance() {
-    double[] sorted = workers.stream().mapToDouble(Update::distance).sorted().toArray();
+    double[] sorted =
+        workers.stream().filter(Update::isFinite).mapToDouble(Update::distance).sorted().toArray();
     int size = sorted.length;
     return size == 0 ? Double.NaN : (sorted[(size - 1) / 2] + sorted[size / 2]) / 2;
   }

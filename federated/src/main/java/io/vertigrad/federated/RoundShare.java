@@ -6,7 +6,8 @@ package io.vertigrad.federated;
  * alone, so that partitions may have the updates of different workers.
  *
  * <p>Number 0 is 1, and so is the first number of each row. A rank is whole if the sums of the two
- * are equal: all partitions had its update.
+ * are equal: all partitions had its update. The first number of a row is NaN, and so is its sum, if
+ * a partition of the update holds NaN or infinity.
  */
 final class RoundShare {
 
@@ -61,6 +62,15 @@ final class RoundShare {
     return numbers;
   }
 
+  /** Returns a number of ranks beyond which there is no row. */
+  int ranks() {
+    int ranks = 0;
+    while (layout.start(ranks) < numbers.length) {
+      ranks++;
+    }
+    return ranks;
+  }
+
   /** Sets number 1. */
   void setOwn(double number) {
     numbers[1] = number;
@@ -86,6 +96,17 @@ final class RoundShare {
   /** Returns the column of {@link Layout#PRODUCTS} for the product with the update of a rank. */
   static int columnOf(int rank) {
     return 2 + rank;
+  }
+
+  /** Marks the update of a rank as left out, because some partition of it is not finite. */
+  void setNotFinite(int rank) {
+    numbers[layout.start(rank)] = Double.NaN;
+  }
+
+  /** Returns whether a partition has left out the update of this rank as not finite. */
+  boolean isNotFinite(int rank) {
+    int start = layout.start(rank);
+    return start < numbers.length && Double.isNaN(numbers[start]);
   }
 
   /** Returns whether all partitions had an update of this rank. */

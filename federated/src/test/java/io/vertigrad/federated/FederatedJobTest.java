@@ -1,6 +1,7 @@
 package io.vertigrad.federated;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.compute.data.DataPartition;
@@ -13,6 +14,7 @@ import io.vertigrad.events.TrainingEvent;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.ScalarReported;
 import io.vertigrad.events.TrainingEvent.ServerProgress;
+import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.run.UpdateLedger;
 import io.vertigrad.testkit.PointsJob;
 import io.vertigrad.verticles.CoordinatorVerticle;
@@ -47,6 +49,7 @@ class FederatedJobTest extends PointsJob {
   private static final double RATE = 0.1;
 
   @TempDir private Path folder;
+  private int expelAfter;
 
   @BeforeEach
   void prepare() {
@@ -228,6 +231,28 @@ class FederatedJobTest extends PointsJob {
     assertTrue(Math.abs(mean - honest) > 1, "the mean ends at %s".formatted(mean));
   }
 
+  @ParameterizedTest
+  @CsvSource({"centredClipping, 0", "median, 0", "multiKrum, 0", "geometricMedian, 2", "median, 2"})
+  void shouldGoOnWithoutTheUpdatesOfAWorkerWhenTheyAreNaN(String reduction, int expel) {
+    job.put("servers", new JsonObject().put("count", 2));
+    expelAfter = expel;
+    double honest = lossOf(amongFive("federated", "fedavg", "mean"));
+
+    JsonObject result = amongFive("spoilt", "fedavg", reduction);
+
+    assertEquals("finished", result.getString("state"), result::encode);
+    assertEquals(honest, lossOf(result), 0.3);
+    assertFalse(happened(e -> e instanceof UpdatesCounted sum && sum.refused() > 0), "refused");
+    assertTrue(happened(e -> isScalar(e, "update.notFinite")), "named");
+    assertEquals(expel > 0, happened(e -> isScalar(e, "update.expelled")));
+  }
+
+  private static boolean isScalar(TrainingEvent event, String name) {
+    return event instanceof ScalarReported scalar
+        && scalar.source().equals("worker " + LyingWorker.LIAR)
+        && scalar.name().equals(name);
+  }
+
   private JsonObject amongFive(String strategy, String rule, String reduction) {
     int rounds = 20;
     job.put("job", strategy + "-" + reduction).put("steps", rounds * 3);
@@ -235,6 +260,9 @@ class FederatedJobTest extends PointsJob {
     JsonObject section = strategy(rule).put("name", strategy).put("localSteps", 3);
     if (!reduction.equals("mean")) {
       section.put("reduction", reduction);
+      if (expelAfter > 0) {
+        section.put("expel", expelAfter);
+      }
     }
     if (rule.equals("fedyogi")) {
       section.put("serverLearningRate", 0.1);

@@ -9,36 +9,55 @@ import java.util.List;
 
 /**
  * A strategy named {@code lying}: {@code federated}, in which worker 3 sends the tenfold negative
- * of how far it has moved.
+ * of how far it has moved. In that named {@code spoilt} it sends NaN.
  */
-public final class LyingWorker implements StrategyProvider {
+public class LyingWorker implements StrategyProvider {
 
   static final int LIAR = 3;
 
-  private static final Attack ATTACK = new Attack.SignFlip(10);
+  private final String name;
+  private final Attack attack;
 
   /** Creates the provider; called by the {@code ServiceLoader}. */
-  public LyingWorker() {}
+  public LyingWorker() {
+    this("lying", new Attack.SignFlip(10));
+  }
 
-  @Override
-  public String name() {
-    return "lying";
+  private LyingWorker(String name, Attack attack) {
+    this.name = name;
+    this.attack = attack;
+  }
+
+  /** The strategy named {@code spoilt}. */
+  public static final class Spoilt extends LyingWorker {
+
+    /** Creates the provider; called by the {@code ServiceLoader}. */
+    public Spoilt() {
+      super("spoilt", new Attack.NotANumber());
+    }
   }
 
   @Override
-  public StrategyFactory configure(Settings settings) {
+  public final String name() {
+    return name;
+  }
+
+  @Override
+  public final StrategyFactory configure(Settings settings) {
     StrategyFactory honest = new FederatedProvider().configure(settings);
-    return honest.withLocalRule((job, layout) -> new Rule(honest.localRule(job, layout)));
+    return honest.withLocalRule((job, layout) -> new Rule(honest.localRule(job, layout), attack));
   }
 
   private static final class Rule implements LocalRule {
 
     private final LocalRule rule;
+    private final Attack attack;
     private boolean lies;
     private long version;
 
-    Rule(LocalRule rule) {
+    Rule(LocalRule rule, Attack attack) {
       this.rule = rule;
+      this.attack = attack;
     }
 
     @Override
@@ -67,7 +86,7 @@ public final class LyingWorker implements StrategyProvider {
     public void finish(float[] moved) {
       rule.finish(moved);
       if (lies) {
-        System.arraycopy(ATTACK.update(moved, List.of(), version), 0, moved, 0, moved.length);
+        System.arraycopy(attack.update(moved, List.of(), version), 0, moved, 0, moved.length);
       }
     }
 

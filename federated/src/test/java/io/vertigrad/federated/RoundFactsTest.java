@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests what is known of a round's updates, over two partitions of two shards. */
@@ -90,6 +91,42 @@ class RoundFactsTest {
         List.of(List.of(), List.of(4), List.of(4), List.of(4)),
         facts.stream().map(RoundFacts::expelled).toList());
     assertEquals(List.of(5, 5, 4, 4), facts.stream().map(round -> round.workers().size()).toList());
+  }
+
+  /** The second partition of worker 2's update holds NaN, or both partitions of all updates. */
+  @ParameterizedTest
+  @CsvSource({"geometricMedian, 1", "centredClipping, 1", "median, 1", "krum, 5", "median, 5"})
+  void shouldLeaveAnUpdateOutOfTheRoundWhenAPartOfItIsNotFinite(String reduction, int spoilt) {
+    JsonObject section = new JsonObject().put("reduction", reduction).put("expel", 2);
+    ReductionConfig config =
+        ReductionConfig.read(Settings.of("test.json", section), ReductionConfig.Kind.KRUM);
+    TestJob job = new TestJob(new JsonObject("{\"name\": \"sync\"}"), 4, 0, 9, 5, 2, 2);
+    List<TestShard> shards = List.of(shard(job, 0, config), shard(job, 1, config));
+
+    for (int round = 0; round < 2; round++) {
+      for (int worker = 0; worker < 5; worker++) {
+        for (int part = 0; part < 2; part++) {
+          float[] piece = Arrays.copyOfRange(UPDATES[0], 2 * part, 2 * part + 2);
+          boolean nan = spoilt == 5 || worker == 2 && part == 1;
+          piece[1] = nan ? Float.NaN : piece[1];
+          shards.get(part).handle(job.gradient(worker, round, part, round, piece));
+        }
+      }
+    }
+
+    List<RoundFacts.Update> workers = facts.get(0).workers();
+    assertEquals(5, workers.size());
+    assertEquals(5 - spoilt, workers.stream().filter(RoundFacts.Update::isFinite).count());
+    assertEquals(
+        spoilt == 1 ? List.of(List.of(), List.of(2)) : List.of(List.of(), List.of()),
+        facts.stream().map(RoundFacts::expelled).toList());
+    for (int i = 0; i < 4; i++) {
+      float now = job.parameters(shards.get(i / 2), i / 2)[i % 2];
+      assertTrue(Float.isFinite(now), "element " + i);
+      if (spoilt == 5) {
+        assertEquals(job.initial()[i], now);
+      }
+    }
   }
 
   /** The liar sends the negative of an honest update, ten thousand million times as long. */
@@ -191,18 +228,20 @@ class RoundFactsTest {
   private TestShard shard(TestJob job, int index, ReductionConfig config) {
     StrategyFactory factory =
         StrategyFactory.inRounds(
-            context ->
-                Barrier.keepingAll(
-                    "test",
-                    50_000,
-                    context,
-                    new RobustReduction(
-                        config,
+                context ->
+                    Barrier.keepingAll(
+                        "test",
+                        50_000,
                         context,
-                        new float[config.memory(context.partition())],
-                        (aggregate, samples) -> context.store().apply(aggregate, 1, samples),
-                        facts::add,
-                        1)));
+                        new RobustReduction(
+                            config,
+                            0,
+                            context,
+                            new float[config.memory(context.partition())],
+                            (aggregate, samples) -> context.store().apply(aggregate, 1, samples),
+                            facts::add,
+                            1)))
+            .takingNotFinite();
     TestShard shard = job.shard(0, job.store(index), () -> new PartitionLedger(5), factory);
     shard.membershipChanged(TestJob.workers(5));
     return shard;

@@ -3,6 +3,8 @@ package io.vertigrad.launcher;
 import io.vertigrad.cluster.ClusterStart;
 import io.vertigrad.compute.data.DataException;
 import io.vertigrad.compute.data.DataFingerprint;
+import io.vertigrad.compute.data.DataPartition;
+import io.vertigrad.compute.data.Dataset;
 import io.vertigrad.compute.data.DatasetProvider;
 import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.job.JobConfig;
@@ -52,6 +54,7 @@ final class JobCheck {
     ClusterStart.check(job.cluster());
     if (roles.workers() > 0) {
       DatasetProvider.check(job.data(), Split.TRAIN, LOADER);
+      job.workers().partition().ifPresent(how -> divide(job, how));
     }
     DatasetProvider.check(job.data(), Split.TEST, LOADER);
     job.checkTargets(Split.TEST, LOADER);
@@ -69,6 +72,16 @@ final class JobCheck {
               throw new InputException("%s: %s".formatted(job.origin(), why));
             });
     return estimate.shortage(heap / 2).map(tight -> "memory: " + estimate.describe());
+  }
+
+  /** Divides the training set as the workers will. */
+  private static void divide(JobConfig job, DataPartition how) {
+    Dataset data = DatasetProvider.open(job.data(), Split.TRAIN, LOADER);
+    try {
+      how.divide(data, job.workers().count(), job.seed());
+    } catch (DataException impossible) {
+      throw new InputException("%s: %s".formatted(job.origin(), impossible.getMessage()));
+    }
   }
 
   /**

@@ -15,6 +15,7 @@ import io.vertigrad.launcher.deploy.OutlierNotice;
 import io.vertigrad.launcher.deploy.StartProgress;
 import io.vertigrad.launcher.job.ShellCommand;
 import io.vertigrad.launcher.run.EpochLog;
+import io.vertigrad.launcher.run.RefusedJoins;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunProgress;
 import io.vertigrad.launcher.run.RunRecorder;
@@ -51,6 +52,7 @@ final class RunMonitor implements AutoCloseable {
   private final EpochLog epochs;
   private final RunTrackers trackers;
   private final Display display;
+  private final RefusedJoins refusedJoins;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile Membership membership = Membership.NONE;
   private final Promise<Void> started = Promise.promise();
@@ -77,6 +79,7 @@ final class RunMonitor implements AutoCloseable {
     this.progress = new RunProgress(System::nanoTime, job.run().firstIncarnation());
     this.epochs = new EpochLog(directory.epochs(), job, progress.view(), display::say);
     this.display = display;
+    this.refusedJoins = RefusedJoins.showOn(this::say);
     this.trackers = RunTrackers.of(job, directory.path(), progress.view(), this::say);
   }
 
@@ -202,6 +205,7 @@ final class RunMonitor implements AutoCloseable {
    */
   @Override
   public void close() {
+    refusedJoins.close();
     locked(trackers::finish);
     // Outside the lock: a tracker that gives up displays a line.
     trackers.close();

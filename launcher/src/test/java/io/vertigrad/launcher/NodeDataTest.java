@@ -88,6 +88,7 @@ final class NodeDataTest {
     CommandRun ended = run.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
 
     assertEquals(0, ended.exit(), () -> ended + said("server") + said("worker-0"));
+    assertTrue(ended.out().contains("refused a join from "), ended::toString);
     assertEquals(hash("alone"), hash("run"));
     for (Process node : nodes.subList(1, nodes.size())) {
       assertTrue(node.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS));

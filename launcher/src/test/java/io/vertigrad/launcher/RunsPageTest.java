@@ -282,6 +282,7 @@ final class RunsPageTest {
     browser.await("the zoom", () -> !browser.attribute("#training", "data-zoom").isEmpty());
     String zoom = browser.attribute("#training", "data-zoom");
     assertEquals(zoom, browser.attribute("#accuracy", "data-zoom"));
+    browser.run("document.querySelector('#loss').scrollIntoView({ block: 'center' })");
     browser.click("#loss [data-tool=whole]");
     browser.await("everything", () -> browser.attribute("#training", "data-zoom").isEmpty());
     assertEquals(List.of(), browser.complaints());

@@ -242,6 +242,15 @@ public final class TestJob {
     return strategy.traits().sumsPartitions();
   }
 
+  /**
+   * Returns whether the strategy leaves out updates that are not finite by itself.
+   *
+   * @return false if shards refuse them
+   */
+  boolean takesNotFinite() {
+    return strategy.takesNotFinite();
+  }
+
   private OptimizerConfig optimizer() {
     JsonObject section =
         new JsonObject().put("learningRate", learningRate).put("momentum", momentum);

@@ -21,6 +21,7 @@ public final class StrategyFactory {
   private Optional<OptimizerConfig> outer = Optional.empty();
   private Optional<GradientCompressor> compressor = Optional.empty();
   private LocalRule.Factory localRule = (job, layout) -> LocalRule.NONE;
+  private boolean takesNotFinite;
 
   private StrategyFactory(
       StrategyTraits traits,
@@ -38,6 +39,7 @@ public final class StrategyFactory {
     copy.outer = outer;
     copy.compressor = compressor;
     copy.localRule = localRule;
+    copy.takesNotFinite = takesNotFinite;
     change.accept(copy);
     return copy;
   }
@@ -162,6 +164,16 @@ public final class StrategyFactory {
   }
 
   /**
+   * Returns a copy whose rules beside servers get all updates, and leave out those with NaN or
+   * infinity themselves. Otherwise such an update is refused, and its round waits for another.
+   *
+   * @return a copy
+   */
+  public StrategyFactory takingNotFinite() {
+    return with(copy -> copy.takesNotFinite = true);
+  }
+
+  /**
    * Returns a copy whose rules beside servers depend on other sections of the job file, too.
    *
    * @param rule creates the rule of one partition in a job; in tests without a job the rule of
@@ -182,6 +194,15 @@ public final class StrategyFactory {
   public StrategyFactory in(JobConfig job) {
     return with(
         copy -> inJob.ifPresent(rule -> copy.atServer = context -> rule.apply(job, context)));
+  }
+
+  /**
+   * Returns whether rules beside servers get updates with NaN or infinity.
+   *
+   * @return false if they are refused
+   */
+  public boolean takesNotFinite() {
+    return takesNotFinite;
   }
 
   /**

@@ -117,8 +117,13 @@ class WorkersConfigTest {
     assertTrue(job.workers().ownSamples());
     assertFalse(job.workers().ownData());
     assertEquals(
-        "job.json: workers.partition.labels is not a known key, expected one of kind",
+        "job.json: workers.partition.labels is given with kind \"iid\", expected it with \"byLabel\" only;"
+            + " leave it out, or change the kind",
         refusal("{\"partition\":{\"kind\":\"iid\",\"labels\":2}}"));
+    assertEquals(
+        "job.json: workers.partition.alpha is given with kind \"byLabel\", expected it with"
+            + " \"dirichlet\" or \"quantity\" only; leave it out, or change the kind",
+        refusal("{\"partition\":{\"kind\":\"byLabel\",\"alpha\":0.5}}"));
     assertEquals(
         "job.json: workers.partition.kind is missing, expected one of iid, byLabel, dirichlet,"
             + " quantity",

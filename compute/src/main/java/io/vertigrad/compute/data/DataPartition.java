@@ -106,6 +106,9 @@ public record DataPartition(Kind kind, int labels, double alpha) {
   public static DataPartition read(Settings section) {
     Kind kind = Kind.of(section.choice("kind", null, Kind.keys()));
     boolean drawn = kind == Kind.DIRICHLET || kind == Kind.QUANTITY;
+    refuseOfOtherKinds(section, kind, "labels", kind == Kind.BY_LABEL, Kind.BY_LABEL.key);
+    String ofDrawn = "%s\" or \"%s".formatted(Kind.DIRICHLET.key, Kind.QUANTITY.key);
+    refuseOfOtherKinds(section, kind, "alpha", drawn, ofDrawn);
     DataPartition partition =
         new DataPartition(
             kind,
@@ -113,6 +116,16 @@ public record DataPartition(Kind kind, int labels, double alpha) {
             drawn ? section.number("alpha", 0.5, LEAST_ALPHA, MOST_ALPHA) : 1);
     section.refuseUnknown();
     return partition;
+  }
+
+  private static void refuseOfOtherKinds(
+      Settings section, Kind kind, String key, boolean belongs, String kinds) {
+    if (!belongs && section.has(key)) {
+      throw section.refuse(
+          key,
+          "is given with kind \"%s\", expected it with \"%s\" only; leave it out, or change the kind"
+              .formatted(kind.key, kinds));
+    }
   }
 
   /** Checks the numbers. */

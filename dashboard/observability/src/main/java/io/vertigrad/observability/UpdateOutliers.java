@@ -31,7 +31,14 @@ import java.util.regex.Pattern;
  *   <li>{@value #COSINE}: cosine of the angle between both, -1 to 1
  *   <li>{@value #LEFT_OUT}: 1 if the update had no weight or was clipped to less than half, else 0
  *   <li>{@value #EXPELLED}: 1 from the round on in which the worker was expelled
+ *   <li>{@value #NOT_FINITE}: 1 if the update was left out because it holds NaN or infinity; it has
+ *       no distance then
  * </ul>
+ *
+ * <p>Workers without servers report of their neighbours instead: {@code neighbour.3.distance} is
+ * how far the farthest neighbour of a worker was from it, here worker 3, over the median of its
+ * neighbours. As a wrong worker may report anything, a neighbour is named only when at least
+ * {@value #WITNESSES} workers find it far.
  *
  * <p>Unlike data make small cosines and larger distances, and a rule that accepts the update of one
  * worker makes all others look wrong. So a worker is only named while the others agree with what
@@ -55,6 +62,9 @@ public final class UpdateOutliers {
 
   /** Name of the scalar that says whether a worker was expelled. */
   public static final String EXPELLED = "update.expelled";
+
+  /** Name of the scalar that says whether an update was left out because it was not finite. */
+  public static final String NOT_FINITE = "update.notFinite";
 
   /** Key of {@link #toJson()} in {@code summary.json}. */
   public static final String KEY = "workerUpdates";
@@ -92,6 +102,9 @@ public final class UpdateOutliers {
   /** A far update with a larger cosine is long, not wrong: more samples, or more steps. */
   static final double SAME_WAY = 0.5;
 
+  /** Fewest workers that must find a neighbour far. */
+  static final int WITNESSES = 2;
+
   /** The share of the rounds from which on a worker is as good as always left out. */
   static final double ALWAYS = 0.9;
 
@@ -104,7 +117,9 @@ public final class UpdateOutliers {
   private static final double DEVIATION = 1.4826;
 
   private static final int MOST_WORKERS = 1_024;
+  private static final int MOST_WITNESSES = 64;
   private static final Pattern SOURCE = Pattern.compile("worker (\\d{1,9})");
+  private static final Pattern NEIGHBOUR = Pattern.compile("neighbour\\.(\\d{1,9})\\.distance");
 
   private final Map<Integer, Worker> workers = new TreeMap<>();
   private final EventFold fold =
@@ -117,6 +132,8 @@ public final class UpdateOutliers {
   public enum Finding {
     /** The strategy leaves the worker out for the rest of the run. */
     EXPELLED("expelled"),
+    /** They hold NaN or infinity. */
+    NOT_FINITE("notFinite"),
     /** They point the other way. */
     OPPOSITE("opposite"),
     /** They are far from the others'. */
@@ -163,6 +180,11 @@ public final class UpdateOutliers {
     private Finding found;
     private Finding named;
     private boolean expelled;
+    private long expelledSince;
+    private int notFinite;
+
+    /** The last distances by the workers that found this one the farthest, 0 for those later. */
+    private final Map<Integer, Deque<Double>> witnesses = new TreeMap<>();
 
     void measure() {
       distance = median(distances);
@@ -182,7 +204,7 @@ public final class UpdateOutliers {
     }
 
     boolean isJudged() {
-      return !expelled && distances.size() >= LEAST;
+      return !expelled && notFinite == 0 && distances.size() >= LEAST;
     }
   }
 
@@ -199,7 +221,8 @@ public final class UpdateOutliers {
     return name.equals(DISTANCE)
         || name.equals(COSINE)
         || name.equals(LEFT_OUT)
-        || name.equals(EXPELLED);
+        || name.equals(EXPELLED)
+        || name.equals(NOT_FINITE);
   }
 
   /**
@@ -223,8 +246,51 @@ public final class UpdateOutliers {
   }
 
   private void reported(ScalarReported scalar) {
-    if (reads(scalar.name()) && Double.isFinite(scalar.value())) {
+    if (!Double.isFinite(scalar.value())) {
+      return;
+    }
+    Matcher neighbour = NEIGHBOUR.matcher(scalar.name());
+    if (neighbour.matches()) {
+      int rank = Integer.parseInt(neighbour.group(1));
+      rankOf(scalar).ifPresent(by -> farthest(rank, by, scalar.value()));
+    } else if (reads(scalar.name())) {
       rankOf(scalar).ifPresent(rank -> reported(rank, scalar));
+    }
+  }
+
+  /** Processes which neighbour a worker found the farthest, and how far. */
+  private void farthest(int rank, int by, double distance) {
+    if (!workers.containsKey(rank) && workers.size() == MOST_WORKERS) {
+      return;
+    }
+    workers.computeIfAbsent(rank, unknown -> new Worker());
+    workers.forEach(
+        (each, worker) -> {
+          boolean named = each == rank;
+          if (named && worker.witnesses.size() < MOST_WITNESSES) {
+            worker.witnesses.computeIfAbsent(by, first -> new ArrayDeque<>());
+          }
+          Deque<Double> distances = worker.witnesses.get(by);
+          if (distances != null) {
+            add(distances, named ? distance : 0);
+            judgeByNeighbours(each, worker);
+          }
+        });
+  }
+
+  private void judgeByNeighbours(int rank, Worker worker) {
+    List<Double> far = new ArrayList<>();
+    for (Deque<Double> distances : worker.witnesses.values()) {
+      double median = median(distances);
+      if (distances.size() >= LEAST && median >= FAR) {
+        far.add(median);
+      }
+    }
+    Finding before = worker.named;
+    worker.named = far.size() >= WITNESSES ? Finding.FAR : null;
+    worker.distance = worker.named == null ? Double.NaN : median(far);
+    if (worker.named != null && worker.named != before) {
+      fresh.add(rank);
     }
   }
 
@@ -241,11 +307,29 @@ public final class UpdateOutliers {
           judge();
         }
         add(worker.distances, scalar.value());
+        finite(worker);
       }
       case COSINE -> add(worker.cosines, scalar.value());
       case LEFT_OUT -> add(worker.leftOut, scalar.value());
-      default -> expel(rank, worker, scalar.value() > 0);
+      case NOT_FINITE -> notFinite(rank, worker);
+      default -> expel(rank, worker, scalar);
     }
+  }
+
+  private void notFinite(int rank, Worker worker) {
+    if (++worker.notFinite == HELD) {
+      worker.named = Finding.NOT_FINITE;
+      worker.held = 0;
+      fresh.add(rank);
+    }
+  }
+
+  /** An update with a distance is finite: a worker is not named any more for those before. */
+  private static void finite(Worker worker) {
+    if (worker.named == Finding.NOT_FINITE) {
+      worker.named = null;
+    }
+    worker.notFinite = 0;
   }
 
   private static void add(Deque<Double> values, double value) {
@@ -255,9 +339,11 @@ public final class UpdateOutliers {
     }
   }
 
-  private void expel(int rank, Worker worker, boolean expelled) {
+  private void expel(int rank, Worker worker, ScalarReported scalar) {
+    boolean expelled = scalar.value() > 0;
     if (expelled && !worker.expelled) {
       worker.measure();
+      worker.expelledSince = scalar.version();
       fresh.add(rank);
     }
     worker.expelled = expelled;
@@ -376,6 +462,11 @@ public final class UpdateOutliers {
   private static String sentence(int rank, Worker worker, Finding finding) {
     return switch (finding) {
       case EXPELLED -> format("Worker %d is expelled: %s", rank, reason(worker));
+      case NOT_FINITE ->
+          format(
+              "Worker %d's updates hold NaN or infinity and are left out: broken samples, or a"
+                  + " learning rate too large for its data?",
+              rank);
       case OPPOSITE ->
           format(
               "Worker %d's updates point the other way (cosine %.2f): wrong labels, a wrong sign or"
@@ -396,6 +487,10 @@ public final class UpdateOutliers {
 
   /** Returns why a worker was expelled, as far as its last reports say it. */
   private static String reason(Worker worker) {
+    if (worker.notFinite > 0) {
+      return "its updates held NaN or infinity: broken samples, or a learning rate too large for its"
+          + " data?";
+    }
     if (worker.cosine < 0) {
       return format(
           "its updates pointed the other way (cosine %.2f): wrong labels, a wrong sign or broken"
@@ -411,7 +506,8 @@ public final class UpdateOutliers {
   /**
    * Returns the figures of all workers: objects with {@code rank}, the medians {@code distance} and
    * {@code cosine} and the share {@code leftOut} of the last reports, as far as they are known, and
-   * for an outlier {@code finding} and {@code sentence}.
+   * for an outlier {@code finding} and {@code sentence}; for an expelled worker {@code
+   * expelledSince}, the version of the first report of that.
    *
    * @return by rank; empty for a strategy that reports none
    */
@@ -419,7 +515,7 @@ public final class UpdateOutliers {
     JsonArray json = new JsonArray();
     workers.forEach(
         (rank, worker) -> {
-          if (!worker.expelled) {
+          if (!worker.expelled && worker.witnesses.isEmpty()) {
             worker.measure();
           }
           JsonObject one = new JsonObject().put("rank", rank);
@@ -427,6 +523,9 @@ public final class UpdateOutliers {
           putKnown(one, "cosine", worker.cosine);
           putKnown(one, "leftOut", worker.leftOutShare);
           Finding finding = findingOf(worker);
+          if (worker.expelled) {
+            one.put("expelledSince", worker.expelledSince);
+          }
           if (finding != null) {
             one.put("finding", finding.key()).put("sentence", sentence(rank, worker, finding));
           }

@@ -139,6 +139,79 @@ final class UpdateOutliersTest {
         found.sentence());
     assertEquals(List.of(found), outliers.takeFresh());
     assertEquals(List.of(), outliers.takeFresh());
+    assertEquals(
+        NAMED_AFTER,
+        outliers.toJson().getJsonObject(LIAR).getLong("expelledSince"),
+        "first report");
+  }
+
+  @Test
+  void shouldNameTheWorkerWhenItsUpdatesAreNotFinite() {
+    for (int i = 0; i < UpdateOutliers.HELD - 1; i++) {
+      roundWithNaN();
+    }
+    assertEquals(List.of(), outliers.outliers());
+
+    roundWithNaN();
+
+    Outlier found = outliers.outliers().get(0);
+    assertEquals(Finding.NOT_FINITE, found.finding());
+    assertEquals(
+        "Worker 3's updates hold NaN or infinity and are left out: broken samples, or a learning"
+            + " rate too large for its data?",
+        found.sentence());
+    for (int i = 0; i < 2 * NAMED_AFTER; i++) {
+      roundWithNaN();
+    }
+    assertEquals(List.of(found), outliers.takeFresh());
+    report(LIAR, UpdateOutliers.EXPELLED, 1);
+    assertEquals(
+        "Worker 3 is expelled: its updates held NaN or infinity: broken samples, or a learning rate"
+            + " too large for its data?",
+        outliers.outliers().get(0).sentence());
+  }
+
+  @Test
+  void shouldNameNobodyWhenUpdatesAreFiniteAgain() {
+    for (int i = 0; i < NAMED_AFTER; i++) {
+      roundWithNaN();
+    }
+
+    rounds(1, 1, 0.6, 0);
+
+    assertEquals(List.of(), outliers.outliers());
+  }
+
+  @Test
+  void shouldNameTheNeighbourWhenTwoWorkersFindItFar() {
+    for (int i = 0; i < UpdateOutliers.LEAST - 1; i++) {
+      farthest(2, LIAR, 8);
+      farthest(4, LIAR, 9);
+      farthest(0, 1, 1.2);
+    }
+    assertEquals(List.of(), outliers.outliers());
+
+    farthest(2, LIAR, 8);
+    farthest(4, LIAR, 9);
+
+    Outlier found = outliers.outliers().get(0);
+    assertEquals(new Outlier(LIAR, Finding.FAR, found.sentence()), found);
+    assertTrue(found.sentence().contains("8.5 times the usual distance"), found.sentence());
+    assertEquals(List.of(found), outliers.takeFresh());
+    for (int i = 0; i < UpdateOutliers.WINDOW; i++) {
+      farthest(2, 1, 1.1);
+    }
+    assertEquals(List.of(), outliers.outliers(), "worker 2 finds another one the farthest");
+  }
+
+  @Test
+  void shouldNameNobodyWhenOneWorkerAloneFindsANeighbourFar() {
+    for (int i = 0; i < 2 * UpdateOutliers.WINDOW; i++) {
+      farthest(LIAR, 2, 1_000);
+      farthest(1, 2, 1.5);
+    }
+
+    assertEquals(List.of(), outliers.outliers());
   }
 
   @Test
@@ -225,6 +298,23 @@ final class UpdateOutliersTest {
         report(rank, 1 + 0.02 * random.nextGaussian(), 0.6 + 0.01 * random.nextGaussian(), 0);
       }
     }
+  }
+
+  /** Reports a round in which the update of one worker was left out because it held NaN. */
+  private void roundWithNaN() {
+    version++;
+    for (int rank = 0; rank < 6; rank++) {
+      if (rank == LIAR) {
+        report(rank, UpdateOutliers.LEFT_OUT, 1);
+        report(rank, UpdateOutliers.NOT_FINITE, 1);
+      } else {
+        report(rank, 1 + 0.02 * random.nextGaussian(), 0.6 + 0.01 * random.nextGaussian(), 0);
+      }
+    }
+  }
+
+  private void farthest(int by, int neighbour, double distance) {
+    report(by, "neighbour.%d.distance".formatted(neighbour), distance);
   }
 
   private void report(int rank, double distance, double cosine, double leftOut) {

@@ -16,16 +16,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Notices that a worker takes no step for longer than a limit and reports who is missing: the
- * workers that servers wait for, and members that are silent or absent. If there are none, it
- * reports which workers are behind. It repeats the report once per limit. Time in which this
- * process did not run does not count, nor time in which stages test, in which the evaluator runs a
- * test that training waits for, or in which a worker waits for data.
+ * Notices that a worker takes no step for longer than a limit and reports who is missing: workers
+ * that servers wait for, silent and absent members, or else workers that are behind. It repeats the
+ * report once per limit, which grows with the length of the last steps. Time in which this process
+ * did not run, in which training waits for a test, or a worker for data, does not count.
  */
 final class StallFinder {
 
   private static final Logger LOG = LoggerFactory.getLogger(StallFinder.class);
   private static final int DESCRIBED = 16;
+  private static final int STEP_LENGTHS = 3;
+  private static final int MOST_LIMITS = 20;
 
   private final CoordinatorConfig config;
   private final MemberRegistry registry;
@@ -38,7 +39,7 @@ final class StallFinder {
   private boolean reported;
   private long reportedMillis;
 
-  private record LastStep(long step, long tested, long sinceMillis) {}
+  private record LastStep(long step, long tested, long sinceMillis, long beforeMillis) {}
 
   StallFinder(
       CoordinatorConfig config,
@@ -63,13 +64,20 @@ final class StallFinder {
     }
     pausedMillis = clock.pausedMillis();
     long longest = running ? longestStill(nowMillis) : 0;
-    if (longest < config.exchange().stallMillis()) {
+    if (longest < limitMillis()) {
       reported = false;
-    } else if (!reported || nowMillis - reportedMillis >= config.exchange().stallMillis()) {
+    } else if (!reported || nowMillis - reportedMillis >= limitMillis()) {
       reported = true;
       reportedMillis = nowMillis;
       report(longest, nowMillis);
     }
+  }
+
+  /** Returns the longest of the last steps, several times, within multiples of the setting. */
+  private long limitMillis() {
+    long stall = config.exchange().stallMillis();
+    long longest = lastSteps.values().stream().mapToLong(LastStep::beforeMillis).max().orElse(0);
+    return Math.max(stall, Math.min(MOST_LIMITS * stall, STEP_LENGTHS * longest));
   }
 
   private long longestStill(long nowMillis) {
@@ -85,19 +93,17 @@ final class StallFinder {
         .orElse(0);
   }
 
-  /**
-   * Returns when the worker's current step, or the newest test sample of any member, was first
-   * reported.
-   */
+  /** Returns when the worker's current step, or the newest tested sample, was first reported. */
   private long since(MemberRecord worker, long tested, long nowMillis) {
     long step = worker.step().orElseThrow();
-    LastStep now = new LastStep(step, tested, nowMillis);
-    return lastSteps
-        .merge(
-            worker.admission(),
-            now,
-            (old, fresh) -> old.step() == step && old.tested() == tested ? old : fresh)
-        .sinceMillis();
+    LastStep old = lastSteps.get(worker.admission());
+    if (old != null && old.step() == step && old.tested() == tested) {
+      return old.sinceMillis();
+    }
+    boolean stepped = old != null && old.step() != step;
+    long before = old == null ? 0 : stepped ? nowMillis - old.sinceMillis() : old.beforeMillis();
+    lastSteps.put(worker.admission(), new LastStep(step, tested, nowMillis, before));
+    return nowMillis;
   }
 
   /** Returns whether a worker takes part, has reported its step and has not reached the end. */
@@ -150,11 +156,7 @@ final class StallFinder {
         : StragglerReport.listed(List.copyOf(found), ", ");
   }
 
-  /**
-   * Names the slowest workers, if all members answer and no server waits for one. Then a step takes
-   * long, or workers that exchange with each other wait for the slowest. Without common steps, it
-   * names the workers that have not moved for the limit.
-   */
+  /** Names the slowest workers, or without common steps those that have not moved for the limit. */
   private String slowestWorkers(long nowMillis) {
     List<MemberRecord> working =
         registry.of(Role.WORKER).stream().filter(this::isTraining).toList();

@@ -555,9 +555,10 @@ public final class Shard {
               config.lastVersion(),
               sums.of(stored.partition().index()),
               nanoClock);
+      ServerStrategy rule = create(strategy, context);
+      boolean takesAll = strategy.takesNotFinite();
       this.filter =
-          new UpdateFilter(
-              create(strategy, context), context, stored::updatedBy, config, ledger, outcomes);
+          new UpdateFilter(rule, takesAll, context, stored::updatedBy, config, ledger, outcomes);
       this.pulls =
           new PullQueue(
               config.pullDeadlineMillis(),

@@ -33,7 +33,7 @@ import java.util.function.IntConsumer;
  *
  * <p>An update is refused if it is meant for another job, layout or partition, if its sender is no
  * member, or if its gradient has elements that are NaN, infinite or too large: one such element
- * would ruin all parameters for good.
+ * would ruin all parameters for good. A strategy may take NaN and infinity to leave them out.
  *
  * <p>An update is identified by (job, rank, step, partition); for a rank beyond the job's ranks
  * also by its worker's incarnation. An update that was already processed is answered with the
@@ -56,6 +56,7 @@ final class UpdateFilter {
   private static final long STEP_WINDOW = 64;
 
   private final ServerStrategy strategy;
+  private final boolean takesNotFinite;
   private final ServerStrategyContext context;
   private final IntConsumer updatedBy;
   private final ShardConfig config;
@@ -76,12 +77,14 @@ final class UpdateFilter {
    */
   UpdateFilter(
       ServerStrategy strategy,
+      boolean takesNotFinite,
       ServerStrategyContext context,
       IntConsumer updatedBy,
       ShardConfig config,
       PartitionLedger ledger,
       UpdateOutcomes outcomes) {
     this.strategy = strategy;
+    this.takesNotFinite = takesNotFinite;
     this.context = context;
     this.updatedBy = updatedBy;
     this.config = config;
@@ -253,7 +256,8 @@ final class UpdateFilter {
       ledger.count(id, Outcome.FINISHED);
       return answered(id, Outcome.FINISHED);
     }
-    if (!update.gradient().isWithin(config.maxMagnitude())) {
+    TensorView sent = update.gradient();
+    if (!sent.isWithin(config.maxMagnitude()) && !(takesNotFinite && !sent.isFinite())) {
       ledger.recordRefusal(id);
       return refused(tooLarge(id, update.gradient()));
     }
@@ -377,11 +381,7 @@ final class UpdateFilter {
 
     private record Waiting(ExchangeId id, Future<Frame> answer) {}
 
-    /**
-     * Creates an object without updates.
-     *
-     * @param ranks number of the job's configured ranks, which start at 0
-     */
+    /** Creates an object without updates of so many configured ranks, which start at 0. */
     WaitingUpdates(int ranks) {
       this.ranks = ranks;
     }

@@ -18,6 +18,7 @@ import io.vertigrad.job.Partition;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -57,7 +58,8 @@ final class OutgoingGradient {
   private final Set<Partition> undelivered = new HashSet<>();
   private final Map<Partition, TensorView> prepared = new HashMap<>();
   private final Set<Partition> checked = new HashSet<>();
-  private final Set<Partition> zeroed = new HashSet<>();
+  private final Set<Partition> replaced = new HashSet<>();
+  private float replacement;
   private long preparedBytes;
   private boolean notFinite;
   private boolean clipped;
@@ -93,7 +95,7 @@ final class OutgoingGradient {
   /** Begins a new gradient, whose partitions are checked as they become final. */
   void begin() {
     checked.clear();
-    zeroed.clear();
+    replaced.clear();
     compressed.clear();
     undelivered.clear();
     reclaimPrepared();
@@ -128,9 +130,10 @@ final class OutgoingGradient {
     return first;
   }
 
-  /** Sends these partitions as zeros, because others of the same gradient were already sent. */
-  void zeroOut(List<Partition> partitions) {
-    zeroed.addAll(partitions);
+  /** Sends these partitions with this value in place of their elements. */
+  void replace(List<Partition> partitions, float value) {
+    replaced.addAll(partitions);
+    replacement = value;
   }
 
   /**
@@ -244,8 +247,10 @@ final class OutgoingGradient {
   }
 
   private TensorView dense(Partition partition) {
-    if (zeroed.contains(partition)) {
-      return memory.copyOf(type, FloatBuffer.allocate(partition.length()));
+    if (replaced.contains(partition)) {
+      float[] values = new float[partition.length()];
+      Arrays.fill(values, replacement);
+      return memory.copyOf(type, FloatBuffer.wrap(values));
     }
     TensorView ready = prepared.remove(partition);
     if (ready != null) {

@@ -64,6 +64,7 @@ final class ServerExchange implements ParameterExchange {
   private boolean pulled;
   private boolean restored;
   private boolean keepFailed;
+  private final boolean sendsNotFinite;
 
   /**
    * Creates an exchange whose residual a replacement of this worker can continue with.
@@ -73,6 +74,7 @@ final class ServerExchange implements ParameterExchange {
    * @param copies holds the same in the memory of other members
    * @param run hash of the run's name
    * @param local the steps between two exchanges; empty for one
+   * @param sendsNotFinite whether servers get a gradient that is not finite: NaN in all elements
    */
   ServerExchange(
       Model model,
@@ -83,8 +85,10 @@ final class ServerExchange implements ParameterExchange {
       Optional<ResidualFiles> residuals,
       Optional<StateCopies> copies,
       long run,
-      Optional<LocalSteps> local) {
+      Optional<LocalSteps> local,
+      boolean sendsNotFinite) {
     this.plan = plan;
+    this.sendsNotFinite = sendsNotFinite;
     this.client = client;
     this.self = self;
     this.timeline = timeline;
@@ -184,12 +188,10 @@ final class ServerExchange implements ParameterExchange {
   }
 
   /**
-   * Exchanges a gradient for the next parameters. A gradient that is not finite everywhere is not
-   * applied anywhere: only its first partition with such an element is sent, and the server refuses
-   * and counts it. In lockstep the round stays open for the next batch. Otherwise the other workers
-   * have moved on meanwhile, and this worker pulls to catch up.
-   *
-   * <p>With overlap, partitions that were sent while the gradient was computed are applied. The
+   * Exchanges a gradient for the next parameters. Of one that is not finite everywhere, only the
+   * first such partition is sent, which the server refuses and counts. In lockstep the round stays
+   * open for the next batch; otherwise this worker pulls to catch up. Servers that take such
+   * gradients get NaN in all elements. With overlap, partitions sent before are applied, and the
    * rest is sent as zeros, so that the round does not stay open for some partitions only.
    */
   @Override
@@ -203,7 +205,8 @@ final class ServerExchange implements ParameterExchange {
       computed = computation.compute(Optional.of(begun));
       Optional<Partition> notFinite = begun.complete();
       if (notFinite.isEmpty() || begun.sentAny()) {
-        Optional<String> leftOut = notFinite.map(begun::sendRestAsZeros);
+        Optional<String> leftOut =
+            notFinite.map(begun::replaceRest).filter(refused -> !sendsNotFinite);
         return awaitAnswers(begun.round, client::finish, leftOut, true, step);
       }
     }
@@ -215,7 +218,11 @@ final class ServerExchange implements ParameterExchange {
       // Before the gradient is sent, so that a replacement always finds it.
       keep(step + 1, onceDelivered);
     }
-    List<Partition> order = notFinite.map(List::of).orElseGet(versions::oldestFirst);
+    if (notFinite.isPresent() && sendsNotFinite) {
+      gradient.replace(plan.partitions().partitions(), Float.NaN);
+    }
+    List<Partition> order =
+        notFinite.filter(p -> !sendsNotFinite).map(List::of).orElseGet(versions::oldestFirst);
     GradientRound round = new GradientRound(order, step, computed.samples());
     Step ended =
         awaitAnswers(
@@ -225,7 +232,6 @@ final class ServerExchange implements ParameterExchange {
             notFinite.isEmpty() || plan.lockstep(),
             step);
     if (notFinite.isPresent() || ended.ending() == Ending.COMPLETE && gradient.lacksDelivery()) {
-      // Some of the gradient was not applied.
       keep(step + 1, current);
     }
     if (round.saved) {
@@ -453,8 +459,7 @@ final class ServerExchange implements ParameterExchange {
    * once, they are sent in the order of the round. Answers are held back until the gradient is
    * complete, because the gradient is computed at the parameters that the answers replace.
    *
-   * <p>A partition that is not finite stops the sending. Partitions that were sent before stay
-   * sent. This is rare, because a bad batch or bad parameters show up in the last layer's gradient.
+   * <p>A partition that is not finite stops the sending; those sent before stay sent.
    */
   private final class OverlappedRound implements Overlap, AutoCloseable {
 
@@ -462,7 +467,6 @@ final class ServerExchange implements ParameterExchange {
     private GradientRound round;
     private Optional<Partition> firstNotFinite = Optional.empty();
 
-    /** Creates a round that has not begun. */
     OverlappedRound(long step) {
       this.step = step;
     }
@@ -509,10 +513,10 @@ final class ServerExchange implements ParameterExchange {
       return round.unsent().size() < round.order().size();
     }
 
-    /** Sends the unsent partitions of such a gradient as zeros and returns a message about it. */
-    String sendRestAsZeros(Partition notFinite) {
+    /** Replaces the unsent partitions of such a gradient and returns a message about it. */
+    String replaceRest(Partition notFinite) {
       List<Partition> unsent = round.unsent();
-      gradient.zeroOut(unsent);
+      gradient.replace(unsent, sendsNotFinite ? Float.NaN : 0);
       return ("partition %s held NaN, infinity or an element beyond exchange.maxMagnitude; %s"
               + " partitions had been sent before (exchange.overlap) and are applied, %s are not")
           .formatted(notFinite.index(), round.order().size() - unsent.size(), unsent.size());

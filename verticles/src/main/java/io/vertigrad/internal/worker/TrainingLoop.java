@@ -147,7 +147,8 @@ public final class TrainingLoop {
                 Optional.empty(),
                 Optional.empty(),
                 0,
-                Optional.empty()),
+                Optional.empty(),
+                false),
         nanoClock);
   }
 

@@ -140,7 +140,7 @@ public class WorkerThread {
         Model sent = local.map(LocalSteps::model).orElse(model);
         // One copy for each step would cost more than compression saves.
         copies(local.isPresent() && keepsState(plan, local), model.layout().hash());
-        Function<Incarnation, ParameterExchange> servers = withServers(traits, plan, sent, local);
+        Function<Incarnation, ParameterExchange> servers = withServers(strategy, plan, sent, local);
         return train(plan, model, data, batches, BatchNumber.STEP, servers, local, member);
       }
       try (ReplicaCheckpoints checkpoints = checkpoints(traits, model)) {
@@ -331,7 +331,8 @@ public class WorkerThread {
   }
 
   private Function<Incarnation, ParameterExchange> withServers(
-      StrategyTraits traits, TrainingPlan plan, Model model, Optional<LocalSteps> local) {
+      StrategyFactory strategy, TrainingPlan plan, Model model, Optional<LocalSteps> local) {
+    StrategyTraits traits = strategy.traits();
     PartitionClient client =
         PartitionClient.of(vertx, job.addresses(), limits(traits, plan), member.clock())
             .receivingAnswers();
@@ -345,7 +346,8 @@ public class WorkerThread {
             residuals(traits, plan, self, local),
             copies.filter(all -> self.identity().rank() < job.workers().count()),
             Addresses.hash(member.run()),
-            local);
+            local,
+            strategy.takesNotFinite());
   }
 
   /** Kept if a replacement must produce the same bits and servers write checkpoints. */

@@ -129,6 +129,24 @@ final class StallFinderTest {
   }
 
   @Test
+  void shouldWaitForThreeTimesTheLastStepWhenStepsAreLong() {
+    fixture.started(1, 2);
+    for (long step = 5; step < 9; step++) {
+      fixture.setStatus(FIRST, at(step));
+      fixture.setStatus(SECOND, at(step));
+      fixture.advance(14_000);
+    }
+    fixture.setStatus(FIRST, at(9));
+    fixture.setStatus(SECOND, at(9));
+
+    fixture.advance(41_000);
+    assertTrue(stalls().isEmpty(), () -> stalls().toString());
+    fixture.advance(2_000);
+
+    assertEquals(1, stalls().size());
+  }
+
+  @Test
   void shouldWaitWhileStagesTestAndReportAHangingTest() {
     fixture.started(1, 2);
     fixture.setStatus(FIRST, at(5));

@@ -67,7 +67,8 @@ final class ServerExchangeTest {
         Optional.of(files),
         Optional.empty(),
         0,
-        Optional.empty());
+        Optional.empty(),
+        false);
   }
 
   private ResidualFiles files() {

@@ -2,14 +2,14 @@
 // reports it, and draws both over time.
 
 import { element, fillChildren, setText } from './dom.js';
-import { fixed, percent } from './format.js';
+import { count, fixed, percent } from './format.js';
 import { ofUpdates, Scalars } from './scalars.js';
 
 /** The columns of the table: title, and the text for a worker's updates. */
 const COLUMNS = [
   ['Distance', ({ distance }) => fixed(distance, 2)],
   ['Cosine', ({ cosine }) => fixed(cosine, 2)],
-  ['Left out', ({ leftOut }) => percent(100 * leftOut)],
+  ['Left out', ({ leftOut, expelledSince }) => (expelledSince === undefined ? percent(100 * leftOut) : `since version ${count(expelledSince)}`)],
   ['Found', ({ sentence }) => sentence ?? ''],
 ];
 

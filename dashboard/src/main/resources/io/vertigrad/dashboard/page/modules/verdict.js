@@ -7,7 +7,7 @@ import { shareOf } from './split.js';
 const SLOWER = 1.3;
 
 /** What is found of a worker's updates, the gravest first, and how many workers are named at most. */
-const NAMED = ['expelled', 'opposite', 'far'];
+const NAMED = ['expelled', 'notFinite', 'opposite', 'far'];
 const MOST = 3;
 
 export function showVerdict(run) {
