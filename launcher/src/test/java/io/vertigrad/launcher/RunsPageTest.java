@@ -486,9 +486,16 @@ final class RunsPageTest {
     choose("#sweep-setting", "steps");
     assertEquals(
         List.of("33", "100", "300"), texts("#sweep-points > svg > text"), "another setting");
+    browser.click("#list tr[data-run=run-13] button.more");
+    browser.click("#close");
     browser.run(
         "document.querySelector('#sweep-points .best').dispatchEvent(new MouseEvent('click'))");
     assertEquals("run-7", browser.text("#details-title"));
+    browser.run("window.confirm = (text) => { window.asked = text; }");
+    browser.click("#delete");
+    assertTrue(
+        browser.run("return window.asked").toString().startsWith("Delete run-7,"),
+        "not the run whose details were open before");
     assertEquals(List.of(), browser.complaints());
   }
 
