@@ -175,7 +175,7 @@ final class RunNotes {
                     || !Character.isISOControl(c) && Character.getType(c) != Character.SURROGATE);
   }
 
-  private static void require(boolean holds, String otherwise, Object found) {
+  private static void require(boolean holds, String otherwise, Object... found) {
     if (!holds) {
       throw new IllegalArgumentException(String.format(Locale.ROOT, otherwise, found));
     }
