@@ -129,9 +129,11 @@ final class RunNotes {
     String label = ((String) value).strip();
     require(
         label.length() <= LABEL_CHARACTERS && isPlain(label, Set.of()),
-        key + ": found \"%s\", %d characters, expected up to 60 characters on one line",
-        cut(label, LABEL_CHARACTERS),
-        label.length());
+        key
+            + ": found \"%s\", "
+            + label.length()
+            + " characters, expected up to 60 characters on one line",
+        cut(label, LABEL_CHARACTERS));
     return label;
   }
 
