@@ -233,7 +233,7 @@ class FederatedJobTest extends PointsJob {
 
   @ParameterizedTest
   @CsvSource({"centredClipping, 0", "median, 0", "multiKrum, 0", "geometricMedian, 2", "median, 2"})
-  void shouldGoOnWithoutTheUpdatesOfAWorkerWhenTheyAreNotANumber(String reduction, int expel) {
+  void shouldLeaveOutUpdatesWhenTheyHaveNaN(String reduction, int expel) {
     job.getJsonObject("exchange").put("partitionElements", 1);
     expelAfter = expel;
     double honest = lossOf(amongFive("federated", "fedavg", "mean"));

@@ -393,7 +393,7 @@ final class RunsPageTest {
   }
 
   @Test
-  void shouldTellRunsApartWhenTheyHaveOneName() throws Exception {
+  void shouldMarkRunsByTheirFoldersWhenTheyShareAName() throws Exception {
     for (int i = 1; i <= 2; i++) {
       Files.writeString(
           run(i, 0.1 / i, 32, 90 + i).resolve("notes.json"),
