@@ -19,12 +19,15 @@ class RefusedJoinsTest {
   void shouldShowANodeOnceForEachReasonWhenItAsksAgainAndAgain() {
     String first = RefusedJoins.BEGINNING + "a pid 7: worker at a is refused: it has 3 classes";
     String other = RefusedJoins.BEGINNING + "a pid 7: worker 2 is expelled";
-    try (RefusedJoins joins = RefusedJoins.showOn(screen::add)) {
+    RefusedJoins joins = RefusedJoins.showOn(screen::add);
+    try {
       LOG.warn(first);
       LOG.warn("{} (and 40 more about a pid 7 since the last line)", first);
       LOG.warn(other);
       LOG.warn("refused a control request: no kind");
       LOG.info("a member joined");
+    } finally {
+      joins.close();
     }
     LOG.warn(RefusedJoins.BEGINNING + "after the end");
 
