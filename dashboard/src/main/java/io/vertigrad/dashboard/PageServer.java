@@ -63,9 +63,9 @@ final class PageServer {
 
   private Future<HttpServer> refused(Throwable failure) {
     return Future.failedFuture(
-        "the dashboard cannot listen on %s, port %s: %s; set dashboard.host and dashboard.port, or"
+        "the dashboard cannot listen on %s, port %s: %s; set dashboard.host and dashboard.port (ui and"
                 .formatted(where.host(), where.port(), failure.getMessage())
-            + " leave it out with --no-dashboard");
+            + " replay: --host and --port), or train with --no-dashboard");
   }
 
   private Future<HttpServer> listen(Router router, int port) {

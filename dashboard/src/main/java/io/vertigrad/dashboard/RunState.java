@@ -127,7 +127,7 @@ final class RunState {
   }
 
   private void started(JobStarted started) {
-    phase("running", "startedMillis", started.timeMillis());
+    running(started.timeMillis());
     values.mergeIn(started.toJson());
     values.remove("type");
     // The names of the classes are sent once, outside the state: there may be a thousand.
@@ -140,7 +140,7 @@ final class RunState {
   }
 
   private void resumed(JobResumed resumed) {
-    phase("running", "startedMillis", resumed.timeMillis());
+    running(resumed.timeMillis());
     values.put("resumedMillis", resumed.timeMillis());
   }
 
@@ -223,6 +223,13 @@ final class RunState {
 
   JsonObject toJson() {
     return values.copy();
+  }
+
+  /** A run that goes on after an interruption ends later: the time axis is as long as all of it. */
+  private void running(long timeMillis) {
+    values.remove("endedMillis");
+    values.remove("reason");
+    phase("running", "startedMillis", timeMillis);
   }
 
   private void phase(String name, String when, long timeMillis) {

@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.events.TrainingEvent;
+import io.vertigrad.events.TrainingEvent.JobFinished;
 import io.vertigrad.events.TrainingEvent.JobPaused;
 import io.vertigrad.events.TrainingEvent.JobResumed;
+import io.vertigrad.events.TrainingEvent.JobStarted;
 import io.vertigrad.events.TrainingEvent.JobStopped;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
 import io.vertigrad.events.TrainingEvent.MemberLeft;
@@ -211,6 +213,21 @@ final class RunMetricsTest {
                     .map(test -> ((JsonObject) test).getValue("segment"))
                     .toList())
             .encode());
+  }
+
+  @Test
+  void shouldEndWithTheLastPartOfAResumedRun() {
+    JobStarted started = new JobStarted(2_000, "sync", 2, 1, 1_960, 200, 200);
+    JsonObject stopped =
+        advance(List.of(new JobStopped(1_000, JobStopped.INTERRUPTED))).getJsonObject("state");
+    assertEquals(1_000, stopped.getLong("endedMillis"));
+
+    JsonObject goingOn = advance(List.of(started)).getJsonObject("state");
+    assertFalse(goingOn.containsKey("endedMillis"), goingOn.encode());
+    assertFalse(goingOn.containsKey("reason"), goingOn.encode());
+
+    JsonObject over = advance(List.of(new JobFinished(3_000, 200, 25_600))).getJsonObject("state");
+    assertEquals(3_000, over.getLong("endedMillis"));
   }
 
   @Test

@@ -63,6 +63,7 @@ final class ResumeCommand implements Callable<Integer> {
       names = "--skip",
       paramLabel = "PLACE[,PLACE...]",
       split = "(?<=@\\d{1,18}),",
+      splitSynopsisLabel = ",",
       description =
           "Leaves out events of a stream that training cannot read: TOPIC/PARTITION@OFFSET or"
               + " FILE@LINE, as the error names them. Repeatable.")

@@ -120,7 +120,8 @@ final class RunsPage extends VerticleBase {
   /**
    * Returns the address of the server of a run's page, for this machine.
    *
-   * @param fresh false to take a replay that is open, although the run may have changed
+   * @param fresh true to start a replay unless one of the run as it is now is open; false to take
+   *     the one that is open, although the run may have changed
    * @param gone completes when nobody waits for the answer
    */
   Future<String> page(String name, boolean fresh, Future<Void> gone) {
@@ -130,12 +131,17 @@ final class RunsPage extends VerticleBase {
             () ->
                 vertx
                     .executeBlocking(() -> runs.row(name), false)
-                    .compose(row -> page(name, row, gone)))
+                    .compose(row -> page(name, row, fresh, gone)))
         .recover(why -> Future.failedFuture(explained(name, why)));
   }
 
-  private Future<String> page(String name, Optional<JsonObject> row, Future<Void> gone) {
+  private Future<String> page(
+      String name, Optional<JsonObject> row, boolean fresh, Future<Void> gone) {
     if (row.isPresent() && !row.get().containsKey("page")) {
+      if (!fresh) {
+        // Pages connect again by themselves: with more of them than replays, none would last.
+        return Future.failedFuture("its replay has ended; load the page again");
+      }
       return replay(name, row.get().getValue("changed")).await(gone);
     }
     synchronized (replays) {

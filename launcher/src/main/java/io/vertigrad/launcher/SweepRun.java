@@ -15,6 +15,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -270,11 +271,34 @@ final class SweepRun {
             .formatted(
                 trial.number(), SearchSpace.text(trial.settings()), figures(best.get().result())));
     say("its settings: " + file);
+    betterBefore(best.get())
+        .ifPresent(
+            other ->
+                say(
+                    String.format(
+                        Locale.ROOT,
+                        "trial %s was better at step %,d, %s: %s; train it fully, too, or both with"
+                            + " fewer steps",
+                        other.task().trial().number(),
+                        other.task().steps(),
+                        SearchSpace.text(other.task().trial().settings()),
+                        figures(other.result()))));
     if (best.get().task().steps() >= trial.most()) {
       say("it was trained to its end: " + run(trial));
+    } else {
+      say("to train it fully: " + ShellCommand.of("train", file.toString()));
     }
-    say("to train it fully: " + ShellCommand.of("train", file.toString()));
     return ExitStatus.OK;
+  }
+
+  /**
+   * Returns the best of the trials that were stopped with a better result than the best one has.
+   */
+  private Optional<Standing> betterBefore(Standing best) {
+    Comparator<TrialResult> bestFirst = TrialResult.bestFirst(plan.order());
+    return sweep.ranking().stream()
+        .filter(other -> bestFirst.compare(other.result(), best.result()) < 0)
+        .min(Comparator.comparing(Standing::result, bestFirst));
   }
 
   private List<String> table() {

@@ -30,8 +30,7 @@ class JobCheckTest {
     JobConfig job = JobCheck.counted(JobConfig.read("job.json", json));
 
     InputException refused =
-        assertThrows(
-            InputException.class, () -> JobCheck.files(job, LocalMembers.of(job), false));
+        assertThrows(InputException.class, () -> JobCheck.files(job, LocalMembers.of(job), false));
 
     assertEquals(
         "job.json: workers.partition: 1000 samples for 101 workers, expected at least 10 for each;"

@@ -56,8 +56,8 @@ class PagePortTest {
 
     assertEquals(
         "starting the page: the dashboard cannot listen on 203.0.113.77, port 18977: Cannot assign"
-            + " requested address; set dashboard.host and dashboard.port, or leave it out with"
-            + " --no-dashboard",
+            + " requested address; set dashboard.host and dashboard.port (ui and replay: --host and"
+            + " --port), or train with --no-dashboard",
         failure);
   }
 

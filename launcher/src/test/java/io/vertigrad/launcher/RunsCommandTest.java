@@ -131,7 +131,10 @@ final class RunsCommandTest {
     assertTrue(runs().out().contains("one (the baseline)  finished"), runs().out());
     CommandRun wrong = runs("name", "one", "x".repeat(61));
     assertEquals(2, wrong.exit());
-    assertTrue(wrong.err().contains("expected up to 60 characters on one line"), wrong.err());
+    assertTrue(wrong.err().contains("name: found \"x"), wrong.err());
+    assertTrue(
+        wrong.err().contains("61 characters, expected up to 60 characters on one line"),
+        wrong.err());
     assertEquals(0, runs("name", "one", "").exit());
     assertFalse(runs().out().contains("baseline"), runs().out());
   }

@@ -87,6 +87,9 @@ final class RunsPageRoutesTest {
 
     assertEquals(200, get(URI.create(pages.get(8))).statusCode());
     assertEquals(200, get(URI.create(pages.get(1))).statusCode());
+    HttpResponse<String> ended = get(URI.create(url).resolve("run/one/job"));
+    assertEquals(409, ended.statusCode());
+    assertTrue(ended.body().contains("its replay has ended; load the page again"), ended.body());
     assertNotEquals(pages.get(0), page("one"), "its replay had ended");
   }
 

@@ -282,6 +282,7 @@ final class RunsPageTest {
     browser.await("the zoom", () -> !browser.attribute("#training", "data-zoom").isEmpty());
     String zoom = browser.attribute("#training", "data-zoom");
     assertEquals(zoom, browser.attribute("#accuracy", "data-zoom"));
+    browser.run("document.querySelector('#loss').scrollIntoView({ block: 'center' })");
     browser.click("#loss [data-tool=whole]");
     browser.await("everything", () -> browser.attribute("#training", "data-zoom").isEmpty());
     assertEquals(List.of(), browser.complaints());
@@ -392,6 +393,24 @@ final class RunsPageTest {
   }
 
   @Test
+  void shouldTellRunsOfOneNameApart() throws Exception {
+    for (int i = 1; i <= 2; i++) {
+      Files.writeString(
+          run(i, 0.1 / i, 32, 90 + i).resolve("notes.json"),
+          new JsonObject().put("label", "same").encode());
+    }
+    open(serve(0));
+
+    assertTrue(
+        browser.text("#verdict").contains("by \"same\"; only optimizer.learningRate differs from"),
+        browser.text("#verdict"));
+    List<String> legends = texts("#accuracy .legend li span:nth-child(2)");
+    assertEquals(2, Set.copyOf(legends).size(), legends.toString());
+    List<String> heads = texts("#side th[scope=col]");
+    assertEquals(2, Set.copyOf(heads).size(), heads.toString());
+  }
+
+  @Test
   void shouldCallNoRunTheBestThatWasTestedOnAPartOfTheSamples() throws Exception {
     tested(run(1, 0.1, 32, 90), 2_000, true);
     tested(run(2, 0.01, 32, 80), 2_000, true);
@@ -467,9 +486,16 @@ final class RunsPageTest {
     choose("#sweep-setting", "steps");
     assertEquals(
         List.of("33", "100", "300"), texts("#sweep-points > svg > text"), "another setting");
+    browser.click("#list tr[data-run=run-13] button.more");
+    browser.click("#close");
     browser.run(
         "document.querySelector('#sweep-points .best').dispatchEvent(new MouseEvent('click'))");
     assertEquals("run-7", browser.text("#details-title"));
+    browser.run("window.confirm = (text) => { window.asked = text; }");
+    browser.click("#delete");
+    assertTrue(
+        browser.run("return window.asked").toString().startsWith("Delete run-7,"),
+        "not the run whose details were open before");
     assertEquals(List.of(), browser.complaints());
   }
 

@@ -7,14 +7,23 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.launcher.comparison.RunList;
 import io.vertigrad.sweep.Sweep;
 import io.vertigrad.sweep.Sweep.Standing;
+import io.vertigrad.sweep.Sweep.Task;
+import io.vertigrad.sweep.SweepPlan;
+import io.vertigrad.sweep.SweepPlan.Trial;
+import io.vertigrad.sweep.TrialResult;
+import io.vertigrad.sweep.TrialResult.Order;
 import io.vertx.core.json.JsonObject;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -193,8 +202,8 @@ class SweepCommandTest {
   @Test
   @Tag("slow")
   void shouldLeaveTheFolderOfATrialAloneWhenTheSweepHasEndedBeforeItBegan() throws Exception {
-    Path other = Files.createDirectories(folder.resolve("runs/s-1")).resolve("events.jsonl");
-    Files.writeString(other, "");
+    Path other = Files.createDirectories(folder.resolve("runs/s-1")).resolve("notes.json");
+    Files.writeString(other, "{}");
     JsonObject job =
         JsonObject.of(
             "job",
@@ -223,6 +232,29 @@ class SweepCommandTest {
     assertEquals(130, exit(), output());
     assertTrue(output().contains("\"interrupted\":true"), output());
     assertTrue(Files.exists(other), output());
+  }
+
+  /** Every trial gets worse at its last step; the page calls the one that was stopped the best. */
+  @Test
+  void shouldNameTheBetterTrialThatWasStoppedWhenTheBestBecameWorse() {
+    List<Trial> trials = new ArrayList<>();
+    for (int i = 1; i <= 3; i++) {
+      trials.add(new Trial(i, Map.of("seed", i), 90, JsonObject.of("seed", i)));
+    }
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    try (Sweep sweep = Sweep.begin(folder, new SweepPlan("s", trials, 2, 3, Order.LOSS))) {
+      while (!sweep.isOver()) {
+        Task task = sweep.next().orElseThrow();
+        double loss = task.rung() == 1 ? 5 : task.trial().number();
+        sweep.report(task, new TrialResult(loss, Double.NaN, 10, 1, Optional.empty()));
+      }
+      new SweepRun(sweep, folder, 1, new PrintStream(out, true, StandardCharsets.UTF_8)).call(true);
+    }
+
+    String text = out.toString(StandardCharsets.UTF_8);
+    assertTrue(text.contains("best: trial 1, seed=1: loss 5.0000"), text);
+    assertTrue(text.contains("trial 2 was better at step 30, seed=2: loss 2.0000; "), text);
+    assertFalse(text.contains("trial 3 was better"), text);
   }
 
   private void start(String... arguments) throws IOException {

@@ -24,6 +24,14 @@ class VertigradCommandTest {
   @TempDir private Path folder;
 
   @Test
+  void shouldNotShowThePatternThatDividesPlacesInTheHelp() {
+    CommandRun run = CommandRun.of("resume", "--help");
+
+    assertTrue(run.out().contains("--skip=PLACE"), run.out());
+    assertFalse(run.out().contains("?<="), run.out());
+  }
+
+  @Test
   void shouldPrintHelpWhenNoCommandIsGiven() {
     CommandRun run = CommandRun.of();
 

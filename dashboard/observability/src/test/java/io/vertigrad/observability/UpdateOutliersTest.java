@@ -140,7 +140,9 @@ final class UpdateOutliersTest {
     assertEquals(List.of(found), outliers.takeFresh());
     assertEquals(List.of(), outliers.takeFresh());
     assertEquals(
-        NAMED_AFTER, outliers.toJson().getJsonObject(LIAR).getLong("expelledSince"), "first report");
+        NAMED_AFTER,
+        outliers.toJson().getJsonObject(LIAR).getLong("expelledSince"),
+        "first report");
   }
 
   @Test

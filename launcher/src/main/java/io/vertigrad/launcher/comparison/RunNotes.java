@@ -99,7 +99,7 @@ final class RunNotes {
     for (String key : change.fieldNames()) {
       Object value = change.getValue(key);
       switch (key) {
-        case LABEL -> changed.put(LABEL, label(LABEL, value));
+        case LABEL -> changed.put(LABEL, label("name", value));
         case TAGS -> changed.put(TAGS, tags(value));
         case NOTE -> changed.put(NOTE, note(value));
         case KEPT, ARCHIVED -> {
@@ -129,7 +129,10 @@ final class RunNotes {
     String label = ((String) value).strip();
     require(
         label.length() <= LABEL_CHARACTERS && isPlain(label, Set.of()),
-        key + ": found \"%s\", expected up to 60 characters on one line",
+        key
+            + ": found \"%s\", "
+            + label.length()
+            + " characters, expected up to 60 characters on one line",
         cut(label, LABEL_CHARACTERS));
     return label;
   }
@@ -174,7 +177,7 @@ final class RunNotes {
                     || !Character.isISOControl(c) && Character.getType(c) != Character.SURROGATE);
   }
 
-  private static void require(boolean holds, String otherwise, Object found) {
+  private static void require(boolean holds, String otherwise, Object... found) {
     if (!holds) {
       throw new IllegalArgumentException(String.format(Locale.ROOT, otherwise, found));
     }

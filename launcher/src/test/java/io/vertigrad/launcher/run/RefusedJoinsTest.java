@@ -20,14 +20,12 @@ class RefusedJoinsTest {
     String first = RefusedJoins.BEGINNING + "a pid 7: worker at a is refused: it has 3 classes";
     String other = RefusedJoins.BEGINNING + "a pid 7: worker 2 is expelled";
     RefusedJoins joins = RefusedJoins.showOn(screen::add);
-    try {
+    try (joins) {
       LOG.warn(first);
       LOG.warn("{} (and 40 more about a pid 7 since the last line)", first);
       LOG.warn(other);
       LOG.warn("refused a control request: no kind");
       LOG.info("a member joined");
-    } finally {
-      joins.close();
     }
     LOG.warn(RefusedJoins.BEGINNING + "after the end");
 

@@ -157,30 +157,45 @@ record InferenceRequest(float[] inputs, Optional<String> id, Map<String, Boolean
         memory.accept(body.length());
         return body.getBytes();
       }
-      boolean begins = body.length() >= GZIP_BYTES && body.getShort(0) == GZIP_BEGIN;
+      return unpacked(body, "body", "Content-Encoding", mostBytes, memory);
+    }
+
+    /**
+     * Unpacks one gzip file.
+     *
+     * @param what names the file in messages
+     * @param header says that it is one
+     * @param mostBytes the most that it may have (serving.maxBytes)
+     * @param memory is called with the number of bytes before they are taken; may refuse
+     * @throws Refusal if the bytes are too many, or not one whole file
+     */
+    static byte[] unpacked(
+        Buffer packed, String what, String header, int mostBytes, LongConsumer memory) {
+      boolean begins = packed.length() >= GZIP_BYTES && packed.getShort(0) == GZIP_BEGIN;
       // The last four bytes are the size, so no more than that is taken.
-      long size = begins ? body.getUnsignedIntLE(body.length() - Integer.BYTES) : 0;
+      long size = begins ? packed.getUnsignedIntLE(packed.length() - Integer.BYTES) : 0;
       if (size > mostBytes) {
         throw new Refusal(
             Code.TOO_LARGE,
-            "body: has %s bytes without gzip, expected at most %s (serving.maxBytes)"
-                .formatted(size, mostBytes));
+            "%s: has %s bytes without gzip, expected at most %s (serving.maxBytes)"
+                .formatted(what, size, mostBytes));
       }
-      memory.accept(body.length() + size);
+      memory.accept(packed.length() + size);
       byte[] content = new byte[(int) size];
-      try (GZIPInputStream in = new GZIPInputStream(new ByteArrayInputStream(body.getBytes()))) {
+      try (GZIPInputStream in = new GZIPInputStream(new ByteArrayInputStream(packed.getBytes()))) {
         boolean whole =
             in.readNBytes(content, 0, content.length) == content.length && in.read() < 0;
         CRC32 sum = new CRC32();
         sum.update(content);
         // The stream takes no notice of bytes behind its end.
-        if (whole && sum.getValue() == body.getUnsignedIntLE(body.length() - 2 * Integer.BYTES)) {
+        if (whole
+            && sum.getValue() == packed.getUnsignedIntLE(packed.length() - 2 * Integer.BYTES)) {
           return content;
         }
       } catch (IOException notGzip) {
         // The message below says what was expected.
       }
-      throw Refusal.invalid("body: is not one whole gzip file, which Content-Encoding says it is");
+      throw Refusal.invalid("%s: is not one whole gzip file, which %s says it is", what, header);
     }
   }
 

@@ -1,6 +1,7 @@
 package io.vertigrad.serving.internal;
 
 import io.vertigrad.job.ServingConfig.Http;
+import io.vertigrad.serving.internal.InferenceRequest.Form;
 import io.vertigrad.serving.internal.InferenceRequest.Response;
 import io.vertigrad.serving.internal.ModelRepository.Lease;
 import io.vertigrad.serving.internal.PredictionRequest.PredictionAnswer;
@@ -14,9 +15,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.io.ByteArrayInputStream;
-import java.io.IOException;
-import java.io.InputStream;
 import java.net.BindException;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -26,7 +24,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
-import java.util.zip.GZIPInputStream;
 
 /**
  * What a protocol beside HTTP needs of the models of a server: they answer with the same limits,
@@ -34,9 +31,6 @@ import java.util.zip.GZIPInputStream;
  * with it. Any thread may use it, but {@link #infer} needs an event loop of {@link #vertx}.
  */
 public final class InferenceService {
-
-  private static final int GZIP_BYTES = 18;
-  private static final int GZIP_BEGIN = 0x1F8B;
 
   private final Vertx vertx;
   private final RequestMemory memory;
@@ -105,25 +99,8 @@ public final class InferenceService {
      * @param mostBytes the most that it may have
      */
     public byte[] unpacked(Buffer packed, int mostBytes) {
-      boolean begins = packed.length() >= GZIP_BYTES && packed.getShort(0) == GZIP_BEGIN;
-      // The last four bytes are the size, so no more than that is taken.
-      long size = begins ? packed.getUnsignedIntLE(packed.length() - Integer.BYTES) : 0;
-      if (size > mostBytes) {
-        throw new Refusal(
-            Code.TOO_LARGE,
-            "message: has %s bytes without gzip, expected at most %s (serving.maxBytes)"
-                .formatted(size, mostBytes));
-      }
-      add(packed.length() + size, "message");
-      try (InputStream in = new GZIPInputStream(new ByteArrayInputStream(packed.getBytes()))) {
-        byte[] content = in.readNBytes((int) size);
-        if (content.length == size && in.read() < 0) {
-          return content;
-        }
-      } catch (IOException notGzip) {
-        // The message below says what was expected.
-      }
-      throw Refusal.invalid("message: is not one whole gzip file, which its encoding says it is");
+      return Form.unpacked(
+          packed, "message", "grpc-encoding", mostBytes, bytes -> add(bytes, "message"));
     }
 
     private Predictor hold(Lease held) {

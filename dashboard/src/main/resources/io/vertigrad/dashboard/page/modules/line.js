@@ -14,8 +14,7 @@ const ANSWER_MILLIS = 10_000;
 
 /**
  * Follows a job. It calls `heard(run)` after every message, and `said(state)` when the connection
- * changes: loading, connected, lost, outdated, or the run's last phase when its server has ended with it. A lost
- * connection stays so once `complete` is set: everything has been received.
+ * changes: loading, connected, lost, outdated, or the run's last phase when its server has ended with it.
  */
 export class Line {
   constructor(job, { heard, said, replay }) {
@@ -85,9 +84,6 @@ export class Line {
 
   #lost() {
     this.asked.forEach((end) => end(undefined, new Error('the connection was lost before an answer')));
-    if (this.complete) {
-      return;
-    }
     if (this.last?.ended) {
       this.said(this.last.state.phase);
       return;

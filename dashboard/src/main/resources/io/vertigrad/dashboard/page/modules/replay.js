@@ -47,7 +47,6 @@ export class Replay {
       if (answer.frames.length > 0 && answer.next < this.snapshot.replayFrames) {
         this.#load(answer.next);
       } else {
-        this.line.complete = true;
         this.show(this.frames.length);
       }
     });

@@ -48,6 +48,15 @@ export function stateOf({ state, version, lastVersion, diverged, guesses, outlie
 /** Returns the name that a person gave the run, or that of its folder. */
 export const nameOf = ({ label, name }) => label ?? name;
 
+/** Returns the name of a run among others: where a person gave several the same one, with the time at which it began. */
+export function nameAmong(run, runs) {
+  const several = run.label && runs.filter(({ label }) => label === run.label).length > 1;
+  return several ? `${run.label} · ${clock(run.startedMillis)}` : nameOf(run);
+}
+
+/** Returns the name of a run in a sentence, with quotes around what a person wrote. */
+const quoted = (run) => (run.label ? `"${run.label}"` : run.name);
+
 /** Returns the beginning of a hash, which tells two of them apart. */
 export const shortHash = (hash) => hash?.slice(0, HASH_LENGTH);
 
@@ -152,7 +161,7 @@ export function legendsOf(runs) {
     const once = (all) => all.filter((text) => text === all[i]).length === 1;
     return texts[i] === '' ? run.name : once(texts) ? texts[i] : once(whens) ? whens[i] : `${texts[i]} (${run.name})`;
   });
-  return new Map(runs.map((run) => [run.name, names[unnamed.indexOf(run)] ?? nameOf(run)]));
+  return new Map(runs.map((run) => [run.name, names[unnamed.indexOf(run)] ?? nameAmong(run, runs)]));
 }
 
 /** Returns the value that occurs most often, the first of several. */
@@ -406,15 +415,15 @@ function sentence(kind, among, several, twins) {
   const value = formatOf(key)(valueOf(winner, key));
   const reached = `${value}${Number.isFinite(winner.testSamples) ? ` on ${count(winner.testSamples)} samples` : ''}`;
   if (ranked.length === 1) {
-    return `Only ${nameOf(winner)}${among} was tested on all test samples${where}: ${what} ${reached}.`;
+    return `Only ${quoted(winner)}${among} was tested on all test samples${where}: ${what} ${reached}.`;
   }
   if (winners.length === ranked.length) {
     const whole = ranked.length === runs.length ? '' : ' with a whole test';
     return `All ${ranked.length} runs${among}${whole} have the same ${what}${where}: ${value}.`;
   }
   const running = winner.state === 'running' ? ' (still running)' : '';
-  const equal = also.length === 0 ? '' : ` (also ${few(also.map(nameOf), 'run')})`;
-  return `Best ${what}${among}${where}: ${reached} by ${nameOf(winner)}${running}${equal}${why(winner, nearest(kind), key)}.`;
+  const equal = also.length === 0 ? '' : ` (also ${few(also.map(quoted), 'run')})`;
+  return `Best ${what}${among}${where}: ${reached} by ${quoted(winner)}${running}${equal}${why(winner, nearest(kind), key)}.`;
 }
 
 function why(winner, found, metric) {
@@ -423,7 +432,7 @@ function why(winner, found, metric) {
   }
   const { run, key } = found;
   const [own, there] = [winner, run].map((one) => settingOf(one, key, 'not set'));
-  return `; only ${key} differs from ${nameOf(run)} (${own}, there ${there} and ${formatOf(metric)(valueOf(run, metric))})`;
+  return `; only ${key} differs from ${quoted(run)} (${own}, there ${there} and ${formatOf(metric)(valueOf(run, metric))})`;
 }
 
 /** Returns the best run that differs from the winner in one setting only, and its key: {run, key}. */

@@ -6,7 +6,7 @@ import {
   differences,
   formatOf,
   metricOf,
-  nameOf,
+  nameAmong,
   settingOf,
   shortHash,
   titleOf,
@@ -101,6 +101,6 @@ function tableOf(runs, rows) {
       element('th', cells.length === 0 ? { colspan: names.length + 1 } : { scope: 'row' }, label),
       ...cells.map((cell, i) => element('td', { 'data-name': names[i] }, cell)),
     );
-  const head = [element('td'), ...runs.map((run) => element('th', { scope: 'col', title: run.name }, nameOf(run)))];
+  const head = [element('td'), ...runs.map((run) => element('th', { scope: 'col', title: run.name }, nameAmong(run, runs)))];
   return element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows.map(row)));
 }

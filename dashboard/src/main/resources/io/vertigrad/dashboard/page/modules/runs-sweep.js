@@ -52,7 +52,7 @@ export class RunSweep {
 
   #words() {
     const { trials, result } = this;
-    const ended = trials.filter(({ sweep }) => sweep.steps >= sweep.most).length;
+    const ended = trials.filter(({ state, sweep }) => state === 'finished' && sweep.steps >= sweep.most).length;
     const running = trials.filter(({ state }) => state === 'running').length;
     const steps = trials.reduce((sum, { sweep }) => sum + sweep.steps / sweep.most, 0);
     const untested = trials.length - result.trials.length;

@@ -58,7 +58,7 @@ class Runs {
     this.sort = sortOf(this.kept.get('sort') ?? ORDER);
     this.checked = this.kept.has('runs') ? new Set(this.kept.get('runs').split('/')) : null;
     this.charts = new RunCharts(this.kept.get('axis'), () => this.#show());
-    this.sweep = new RunSweep((run) => this.details.open(run));
+    this.sweep = new RunSweep((run) => this.#open(run));
     this.details = new RunDetails(token, (change) => this.#note(change));
     this.archive = new RunArchive(token, {
       mark: ({ name }, archived) => this.#note({ run: name, token, archived }),
@@ -68,10 +68,7 @@ class Runs {
     this.table = new RunTable(byId('list'), {
       check: ({ name }, on) => this.#check((names) => (on ? names.add(name) : names.delete(name))),
       sort: ({ key, falling }) => this.#order(key, this.sort.key === key ? !this.sort.falling : Boolean(falling)),
-      details: (run) => {
-        this.archive.offer(run);
-        this.details.open(run);
-      },
+      details: (run) => this.#open(run),
     });
     byId('filter').value = this.kept.get('filter') ?? '';
     this.#listenToReader();
@@ -229,6 +226,12 @@ class Runs {
     const cleared = { label: undefined, tags: undefined, note: undefined, kept: undefined, archived: undefined };
     Object.assign(run ?? {}, cleared, parts);
     this.#change();
+  }
+
+  /** Opens the details of a run; what they archive and delete is this run. */
+  #open(run) {
+    this.archive.offer(run);
+    this.details.open(run);
   }
 
   async #delete({ name }) {

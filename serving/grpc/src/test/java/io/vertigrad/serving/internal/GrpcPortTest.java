@@ -22,6 +22,8 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.RequestOptions;
 import io.vertx.core.json.JsonObject;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.net.URLDecoder;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -35,6 +37,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
+import java.util.zip.GZIPOutputStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -290,6 +293,14 @@ class GrpcPortTest {
     Awaitility.await().until(() -> memory.held() == 0);
   }
 
+  private static byte[] packed(byte[] message) throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (GZIPOutputStream gzip = new GZIPOutputStream(packed)) {
+      gzip.write(message);
+    }
+    return packed.toByteArray();
+  }
+
   @Test
   void shouldRefuseWhatIsNoCall() throws Exception {
     passes.countDown();
@@ -316,6 +327,14 @@ class GrpcPortTest {
         ask(
             options(SERVICE + "ModelInfer").putHeader("grpc-encoding", "gzip"),
             prefixed(request).setByte(0, (byte) 1)));
+    Buffer behind = Buffer.buffer(packed(request)).appendBytes(new byte[8]);
+    behind.appendUnsignedIntLE(request.length);
+    assertRefused(
+        INVALID_ARGUMENT,
+        "is not one whole gzip file, which grpc-encoding says it is",
+        ask(
+            options(SERVICE + "ModelInfer").putHeader("grpc-encoding", "gzip"),
+            prefixed(behind.getBytes()).setByte(0, (byte) 1)));
     assertRefused(
         INVALID_ARGUMENT, "has no message", ask(options(SERVICE + "ModelInfer"), Buffer.buffer()));
     assertRefused(
