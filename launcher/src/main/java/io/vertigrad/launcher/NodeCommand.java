@@ -411,6 +411,11 @@ final class NodeCommand implements Callable<Integer> {
   }
 
   private String where() {
+    if (where != null && unnamed != null) {
+      throw new InputException(
+          "%s: found beside --job %s, expected only options; behind --wait and --repeat a whole number of seconds, or none"
+              .formatted(unnamed, where));
+    }
     return where == null ? unnamed : where;
   }
 

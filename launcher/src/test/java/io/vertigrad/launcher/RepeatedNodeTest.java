@@ -103,7 +103,12 @@ final class RepeatedNodeTest {
             "--secret",
             secret.toString());
 
+    CommandRun word =
+        CommandRun.of("node", "--role", "worker", "--repeat", "abc", "--job", "127.0.0.1:1");
+
     assertEquals(List.of(2, 2, 2), List.of(address.exit(), role.exit(), none.exit()));
+    assertEquals(2, word.exit());
+    assertTrue(word.err().contains("abc: found beside --job 127.0.0.1:1"), word.err());
     assertTrue(role.err().contains("--role boss: expected one of"), role.err());
     assertTrue(none.err().contains("--repeat: found no address to wait at"), none.err());
   }

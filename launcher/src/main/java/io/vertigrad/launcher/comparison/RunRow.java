@@ -46,6 +46,7 @@ final class RunRow {
   static final String FINISHED = "finished";
   static final String RUNNING = "running";
   static final String PROBLEM = "problem";
+  private static final String SWEEP = "sweep";
   static final String GUESSES = "guesses";
   static final String OUTLIERS = "outliers";
   static final String SETTINGS = "settings";
@@ -133,7 +134,7 @@ final class RunRow {
     }
     addProgress();
     job.ifPresent(this::addSettings);
-    object(run.sweep()).ifPresent(trial -> row.put("sweep", trial));
+    object(run.sweep()).ifPresent(trial -> row.put(SWEEP, trial));
     addNotes();
     boolean known = summary.isPresent() || job.isPresent() || first != null;
     row.put(STATE, state(summary, running, known));
@@ -245,10 +246,20 @@ final class RunRow {
     }
     if (summary.isPresent()) {
       // Older versions wrote a summary at the end only, without a state.
-      return summary.get().getValue(STATE) instanceof String state ? state : FINISHED;
+      String state = summary.get().getValue(STATE) instanceof String own ? own : FINISHED;
+      return !state.equals(FINISHED) && pausedBySweep() ? "stopped early" : state;
     }
     putText("reason", known ? reason : "");
     return known ? end : "unreadable";
+  }
+
+  /** Returns whether a trial of a sweep is where it was told to go, and not at its end. */
+  private boolean pausedBySweep() {
+    return row.getValue(SWEEP) instanceof JsonObject trial
+        && trial.getValue("steps") instanceof Number steps
+        && trial.getValue("most") instanceof Number most
+        && steps.longValue() < most.longValue()
+        && row.getLong("version", 0L) >= steps.longValue();
   }
 
   private long begunMillis() {

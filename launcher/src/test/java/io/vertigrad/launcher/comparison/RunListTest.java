@@ -382,6 +382,25 @@ final class RunListTest {
   }
 
   @Test
+  void shouldSayStoppedEarlyWhenASweepLetsATrialGoNoFurther() throws IOException {
+    Path trial = finished("trial", START + 1);
+    JsonObject summary = new JsonObject(Files.readString(trial.resolve("summary.json")));
+    write(trial.resolve("summary.json"), summary.put("state", "interrupted").encode());
+    long version = summary.getLong("version");
+
+    write(trial.resolve("sweep.json"), sweep(version, version + 1));
+    assertEquals("stopped early", row("trial").getString("state"));
+    write(trial.resolve("sweep.json"), sweep(version + 1, version + 2));
+    assertEquals("interrupted", row("trial").getString("state"), "it was told to go on");
+    write(trial.resolve("sweep.json"), "{\"steps\": \"many\"}");
+    assertEquals("interrupted", row("trial").getString("state"));
+  }
+
+  private static String sweep(long steps, long most) {
+    return JsonObject.of("sweep", "digits", "trial", 3, "steps", steps, "most", most).encode();
+  }
+
+  @Test
   void shouldForgetARunThatVanishes() throws IOException {
     Path run = finished("brief", START + 1);
     assertEquals(List.of("brief", "good"), names());
