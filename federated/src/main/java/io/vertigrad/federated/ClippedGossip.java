@@ -169,7 +169,7 @@ final class ClippedGossip implements PeerStrategy {
       reported.add(farthest);
     }
     if (reported.contains(farthest)) {
-      replica.report("neighbour.%d.distance".formatted(farthest), ratio);
+      replica.report("neighbour.%s.distance".formatted(farthest), ratio);
     }
   }
 

@@ -175,12 +175,11 @@ public final class TestJob {
    * @return a shard without members
    */
   public TestShard shard(int incarnation, ParameterStore store, Supplier<PartitionLedger> ledgers) {
-    return shard(
-        incarnation,
-        store,
-        ledgers,
+    StrategyFactory factory =
         StrategyFactory.besideServers(
-            strategy.traits(), context -> rules.apply(strategy.create(context))));
+            strategy.traits(), context -> rules.apply(strategy.create(context)));
+    return shard(
+        incarnation, store, ledgers, takesNotFinite() ? factory.takingNotFinite() : factory);
   }
 
   /**
