@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -104,7 +105,7 @@ class StoppedCoordinatorTest {
   /** Returns what {@code runs} says of the run. */
   private JsonObject listed() {
     CommandRun listed = CommandRun.of("runs", "--json", "--in", folder.toString());
-    return new JsonObject(listed.out()).getJsonArray("runs").getJsonObject(0);
+    return new JsonArray(listed.out()).getJsonObject(0);
   }
 
   private Process start(String job, String strategy, int port) throws IOException {

@@ -362,7 +362,7 @@ final class JobSchema {
 
     private static Optional<JsonObject> read(String message) {
       Matcher expected = EXPECTED.matcher(message);
-      return message.matches("(?s).*(not a known key|: leave it out).*") || !expected.find()
+      return message.matches("(?s).*(not a known key|[:;] leave it out).*") || !expected.find()
           ? Optional.empty()
           : Optional.of(typeOf(expected.group(1)));
     }
