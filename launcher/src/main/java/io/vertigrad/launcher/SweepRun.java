@@ -81,16 +81,17 @@ final class SweepRun {
     open(again);
     try (TerminationSignals signals = new TerminationSignals(() -> {})) {
       signals.first().onSuccess(status -> reports.add(() -> signal = OptionalInt.of(status)));
-      while (signal.isEmpty() && !sweep.isOver()) {
-        places.forEach(this::give);
-        reports.take().run();
+      try {
+        while (signal.isEmpty() && !sweep.isOver()) {
+          places.forEach(this::give);
+          reports.take().run();
+        }
+      } finally {
+        end();
       }
-      end();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       signal = OptionalInt.of(ExitStatus.INTERRUPTED);
-    } finally {
-      end();
     }
     return signal.isPresent() ? interrupted(signal.getAsInt()) : conclude();
   }

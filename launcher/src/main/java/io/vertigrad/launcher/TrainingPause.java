@@ -20,6 +20,11 @@ record TrainingPause(long steps, Future<Void> asked) {
 
   /** Returns the version at which the job is paused; {@link Long#MAX_VALUE} for never. */
   long version(JobConfig job) {
+    return version(job, steps);
+  }
+
+  /** Returns the version at which a job is paused at a step. */
+  static long version(JobConfig job, long steps) {
     return steps >= job.steps()
         ? Long.MAX_VALUE
         : traits(job).lastVersion(steps, job.workers().count());

@@ -54,9 +54,6 @@ final class TrialsCommand implements Callable<Integer> {
   /** Longest time for which a trial may take to pause after the sweep has ended. */
   private static final long PAUSE_SECONDS = 150;
 
-  /** Name of the file in a trial's folder that says which trial of which sweep it is. */
-  static final String FILE = "sweep.json";
-
   private static final String END = "";
   private static final double NANOS = 1e9;
 
@@ -181,7 +178,7 @@ final class TrialsCommand implements Callable<Integer> {
 
   private static void write(JsonObject task, RunDirectory run) {
     run.write(
-        run.path().resolve(FILE),
+        run.sweep(),
         JsonObject.of(
             "sweep",
             task.getString("sweep"),
@@ -202,8 +199,7 @@ final class TrialsCommand implements Callable<Integer> {
       return summary;
     }
     JobConfig job = JobConfig.read(run.job().toString(), run.readJob());
-    long version =
-        new TrainingPause(task.getLong("steps"), Promise.<Void>promise().future()).version(job);
+    long version = TrainingPause.version(job, task.getLong("steps"));
     return summary.filter(one -> one.getLong("version", 0L) >= version);
   }
 

@@ -472,12 +472,7 @@ final class InferenceServer {
       }
       return;
     }
-    if (version.isPresent() && version.getAsLong() != predictor.version()) {
-      throw new Refusal(
-          Code.UNKNOWN,
-          "model \"%s\": version %s is not served, expected %s"
-              .formatted(name, version.getAsLong(), predictor.version()));
-    }
+    exchange.lease().orElseThrow().requireVersion(version);
     if (asksReady) {
       boolean ready = predictor.isReady();
       answer(

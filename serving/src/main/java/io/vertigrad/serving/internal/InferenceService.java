@@ -219,15 +219,13 @@ public final class InferenceService {
   private Lease lease(String name, String version) {
     OptionalLong number = number(version);
     Lease lease = models.lease(name, number);
-    long served = lease.predictor().version();
-    if (number.isPresent() && number.getAsLong() != served) {
+    try {
+      lease.requireVersion(number);
+      return lease;
+    } catch (Refusal why) {
       lease.release();
-      throw new Refusal(
-          Code.UNKNOWN,
-          "model \"%s\": version %s is not served, expected %s"
-              .formatted(name, number.getAsLong(), served));
+      throw why;
     }
-    return lease;
   }
 
   private static OptionalLong number(String version) {

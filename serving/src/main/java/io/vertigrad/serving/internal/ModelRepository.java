@@ -179,11 +179,13 @@ public final class ModelRepository {
   /** A version of a model that one request uses. */
   public static final class Lease {
 
+    private final String name;
     private final Loaded loaded;
     private final Named named;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    private Lease(Loaded loaded, Named named) {
+    private Lease(String name, Loaded loaded, Named named) {
+      this.name = name;
       this.loaded = loaded;
       this.named = named;
     }
@@ -191,6 +193,23 @@ public final class ModelRepository {
     /** Returns what answers. */
     public Predictor predictor() {
       return loaded.predictor;
+    }
+
+    /**
+     * Checks that the version that a request asks for is the one that it has now: the predictor of
+     * a running job goes on to newer ones.
+     *
+     * @param version empty for any
+     * @throws Refusal if it is another one
+     */
+    public void requireVersion(OptionalLong version) {
+      long served = loaded.predictor.version();
+      if (version.isPresent() && version.getAsLong() != served) {
+        throw new Refusal(
+            Code.UNKNOWN,
+            "model \"%s\": version %s is not served, expected %s"
+                .formatted(name, version.getAsLong(), served));
+      }
     }
 
     /** Returns the versions of this name that answer; the first one where none is asked for. */
@@ -594,7 +613,7 @@ public final class ModelRepository {
       }
       Loaded loaded = version.isEmpty() ? named.versions().get(0) : find(name, named, version);
       if (loaded.lease()) {
-        return new Lease(loaded, named);
+        return new Lease(name, loaded, named);
       }
     }
   }

@@ -33,6 +33,16 @@ export function fillChildren(parent, items, make, fill) {
   items.forEach((item, i) => fill(parent.children[i] ?? parent.appendChild(make(i)), item, i));
 }
 
+/** Gives a list of choices its `entries`, [value, text] each, and marks the chosen one. */
+export function fillOptions(select, entries, chosen) {
+  const state = JSON.stringify(entries);
+  if (select.shown !== state) {
+    select.shown = state;
+    select.replaceChildren(...entries.map(([value, text]) => element('option', { value }, text)));
+  }
+  select.value = chosen;
+}
+
 function filled(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined && value !== null) {

@@ -1,6 +1,6 @@
 // Shows a sweep: each trial as a line over its settings and its result, and one setting against the result.
 
-import { byId, element, setText, shape } from './dom.js';
+import { byId, fillOptions, setText, shape } from './dom.js';
 import { many, percent, testLoss } from './format.js';
 import { formatOf, lowerIsBetter, metricOf, settingOf, titleOf, valueOf } from './runs-columns.js';
 
@@ -223,11 +223,7 @@ function picture(width, label, marks, axes) {
 
 /** Fills a list of choices; keeps the chosen one if it is still there, else takes the first. Returns the chosen one. */
 function choose(select, names) {
-  const before = select.value;
-  if (JSON.stringify(names) !== select.shown) {
-    select.shown = JSON.stringify(names);
-    select.replaceChildren(...names.map((name) => element('option', { value: name }, name)));
-    select.value = names.includes(before) ? before : names[0];
-  }
-  return select.value;
+  const chosen = names.includes(select.value) ? select.value : names[0];
+  fillOptions(select, names.map((name) => [name, name]), chosen);
+  return chosen;
 }

@@ -1,7 +1,7 @@
 // Shows the runs of a folder: a list that renews itself, and the curves of the runs that are checked in it.
 // docs/reference/metrics.md describes the input.
 
-import { byId, element, setText } from './dom.js';
+import { byId, fillOptions, setText } from './dom.js';
 import { clock, count, many } from './format.js';
 import { dashOf, ofRank, onThemeChange } from './palette.js';
 import { RunArchive } from './runs-archive.js';
@@ -264,11 +264,11 @@ class Runs {
     const list = (visible) => this.table.show(parts, visible, order, ({ name }) => looks.get(name), winners);
     this.#fit(columns, list);
     this.#words(filter);
-    options(byId('group'), [['', 'nothing'], ...columns.map(({ key, title }) => [key, title])], group?.key ?? '');
+    fillOptions(byId('group'), [['', 'nothing'], ...columns.map(({ key, title }) => [key, title])], group?.key ?? '');
     const orders = columns.flatMap(({ key, title }) =>
       ['falling', 'rising'].map((direction) => [`${direction} ${key}`, `${title}, ${direction}`]),
     );
-    options(byId('sort'), orders, `${this.sort.falling ? 'falling' : 'rising'} ${by.key}`);
+    fillOptions(byId('sort'), orders, `${this.sort.falling ? 'falling' : 'rising'} ${by.key}`);
     this.sweep.show(this.listed);
     this.#draw(looks);
     showSide(this.shown, columns, ({ name }) => this.curves.get(name));
@@ -415,15 +415,6 @@ function place(places, name) {
     places.set(name, [...Array(taken.size + 1).keys()].find((i) => !taken.has(i)));
   }
   return places.get(name);
-}
-
-function options(select, entries, chosen) {
-  const state = JSON.stringify(entries);
-  if (select.shown !== state) {
-    select.shown = state;
-    select.replaceChildren(...entries.map(([value, text]) => element('option', { value }, text)));
-  }
-  select.value = chosen;
 }
 
 /** Returns a request that changes something. */
