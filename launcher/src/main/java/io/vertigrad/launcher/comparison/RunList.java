@@ -107,7 +107,7 @@ public final class RunList implements RunsVerticle.Source {
     List<String> differing = RunsText.differing(rows);
     JsonArray described = new JsonArray();
     for (JsonObject row : rows) {
-      JsonObject settings = row.getJsonObject(RunRow.SETTINGS, new JsonObject());
+      JsonObject settings = RunRow.settings(row);
       JsonObject differs = new JsonObject();
       differing.stream()
           .filter(settings::containsKey)

@@ -26,8 +26,6 @@ final class RunRanking {
   static final String COMPARABLE = "comparable";
   static final String RANK = "rank";
 
-  private static final String SETTINGS = "settings";
-  private static final String NAME_KEY = ".name";
   private static final int NAMED = 4;
 
   private RunRanking() {}
@@ -150,26 +148,22 @@ final class RunRanking {
   /** With another strategy, model or optimizer, the keys beside its name differ anyway. */
   private static Set<String> differences(JsonObject one, JsonObject other) {
     Set<String> keys = new TreeSet<>();
-    if (settings(one).isEmpty() || settings(other).isEmpty()) {
+    if (RunRow.settings(one).isEmpty() || RunRow.settings(other).isEmpty()) {
       return keys;
     }
-    keys.addAll(settings(one).fieldNames());
-    keys.addAll(settings(other).fieldNames());
+    keys.addAll(RunRow.settings(one).fieldNames());
+    keys.addAll(RunRow.settings(other).fieldNames());
     keys.removeIf(key -> setting(one, key).equals(setting(other, key)));
-    List<String> names = keys.stream().filter(key -> key.endsWith(NAME_KEY)).toList();
+    List<String> names = keys.stream().filter(key -> key.endsWith(RunRow.NAME_KEY)).toList();
     for (String name : names) {
-      String section = name.substring(0, name.length() - NAME_KEY.length() + 1);
+      String section = name.substring(0, name.length() - RunRow.NAME_KEY.length() + 1);
       keys.removeIf(key -> key.startsWith(section) && !key.equals(name));
     }
     return keys;
   }
 
-  private static JsonObject settings(JsonObject row) {
-    return row.getJsonObject(SETTINGS, new JsonObject());
-  }
-
   private static String setting(JsonObject row, String key) {
-    Object value = settings(row).getValue(key);
+    Object value = RunRow.settings(row).getValue(key);
     return value instanceof Number number
         ? ComparisonTable.plain(number.doubleValue())
         : value == null ? "not set" : value.equals("") ? "\"\"" : String.valueOf(value);

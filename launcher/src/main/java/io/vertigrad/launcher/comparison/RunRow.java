@@ -46,16 +46,20 @@ final class RunRow {
   static final String FINISHED = "finished";
   static final String RUNNING = "running";
   static final String PROBLEM = "problem";
-  private static final String SWEEP = "sweep";
   static final String GUESSES = "guesses";
   static final String OUTLIERS = "outliers";
-  static final String SETTINGS = "settings";
+  private static final String SETTINGS = "settings";
 
   static final String TEST_SAMPLES = "testSamples";
   static final String WHOLE_TEST_SET = "wholeTestSet";
 
   static final String DEVICE = "workers.device";
-  private static final String NAME_KEY = ".name";
+
+  /** End of the key that names a strategy, a model or another part. */
+  static final String NAME_KEY = ".name";
+
+  private static final String SWEEP = "sweep";
+  private static final String LAST_VERSION = "lastVersion";
 
   private static final String[] RESULTS = {
     "seconds",
@@ -130,7 +134,7 @@ final class RunRow {
     summary.ifPresent(this::addResults);
     row.put("startedMillis", begunMillis());
     if (started != null) {
-      row.put("lastVersion", started.lastVersion());
+      row.put(LAST_VERSION, started.lastVersion());
     }
     addProgress();
     job.ifPresent(this::addSettings);
@@ -253,13 +257,18 @@ final class RunRow {
     return known ? end : "unreadable";
   }
 
-  /** Returns whether a trial of a sweep is where it was told to go, and not at its end. */
+  /**
+   * Returns whether a trial of a sweep is where it was told to go, and not at its end. Some
+   * strategies count several versions a step, or several steps a version.
+   */
   private boolean pausedBySweep() {
     return row.getValue(SWEEP) instanceof JsonObject trial
         && trial.getValue("steps") instanceof Number steps
         && trial.getValue("most") instanceof Number most
+        && steps.longValue() > 0
         && steps.longValue() < most.longValue()
-        && row.getLong("version", 0L) >= steps.longValue();
+        && row.getLong("version", 0L)
+            >= row.getLong(LAST_VERSION, most.longValue()) * steps.longValue() / most.longValue();
   }
 
   private long begunMillis() {
@@ -356,6 +365,11 @@ final class RunRow {
     putIfAbsent("servers", settings.getValue("servers.count"));
     putIfAbsent(JobConfig.ENGINE, settings.getValue(JobConfig.ENGINE));
     putIfAbsent("device", settings.getValue(DEVICE));
+  }
+
+  /** Returns the settings of a run by their whole keys; none for a run without a job file. */
+  static JsonObject settings(JsonObject row) {
+    return row.getJsonObject(SETTINGS, new JsonObject());
   }
 
   /** Returns whether a setting has a column in any case, such as {@code strategy.name}. */

@@ -99,7 +99,7 @@ final class RunsCsv {
   }
 
   private static Object setting(JsonObject row, String key) {
-    return row.getJsonObject("settings", new JsonObject()).getValue(key);
+    return RunRow.settings(row).getValue(key);
   }
 
   private static String line(List<?> cells) {

@@ -83,10 +83,7 @@ final class RunsText {
    */
   static List<String> differing(List<JsonObject> rows) {
     List<JsonObject> known =
-        rows.stream()
-            .map(row -> row.getJsonObject(RunRow.SETTINGS, new JsonObject()))
-            .filter(settings -> !settings.isEmpty())
-            .toList();
+        rows.stream().map(RunRow::settings).filter(settings -> !settings.isEmpty()).toList();
     Set<String> keys = new TreeSet<>();
     known.forEach(settings -> keys.addAll(settings.fieldNames()));
     Map<String, Integer> unlike = new TreeMap<>();
@@ -112,7 +109,7 @@ final class RunsText {
   }
 
   private static String nameBeside(String key) {
-    return key.substring(0, Math.max(0, key.lastIndexOf('.'))) + ".name";
+    return key.substring(0, Math.max(0, key.lastIndexOf('.'))) + RunRow.NAME_KEY;
   }
 
   private static String setting(JsonObject settings, String key) {
@@ -128,7 +125,7 @@ final class RunsText {
   }
 
   private static List<String> cells(JsonObject row, List<String> settings) {
-    JsonObject own = row.getJsonObject(RunRow.SETTINGS, new JsonObject());
+    JsonObject own = RunRow.settings(row);
     Stream<String> before =
         Stream.of(
             name(row),

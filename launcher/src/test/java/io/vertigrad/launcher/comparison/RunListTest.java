@@ -48,6 +48,7 @@ final class RunListTest {
 
   private static final long START = 1_700_000_000_000L;
   private static final Duration SOON = Duration.ofSeconds(20);
+  private static final int STEPS = 200;
 
   @TempDir private Path folder;
   private RunList runs;
@@ -388,12 +389,20 @@ final class RunListTest {
     write(trial.resolve("summary.json"), summary.put("state", "interrupted").encode());
     long version = summary.getLong("version");
 
-    write(trial.resolve("sweep.json"), sweep(version, version + 1));
+    write(trial.resolve("sweep.json"), sweep(version, STEPS));
     assertEquals("stopped early", row("trial").getString("state"));
-    write(trial.resolve("sweep.json"), sweep(version + 1, version + 2));
+    write(trial.resolve("sweep.json"), sweep(version + 1, STEPS));
     assertEquals("interrupted", row("trial").getString("state"), "it was told to go on");
     write(trial.resolve("sweep.json"), "{\"steps\": \"many\"}");
     assertEquals("interrupted", row("trial").getString("state"));
+
+    // Two workers without rounds: two versions a step.
+    JobStarted async = new JobStarted(START, "async", 2, 1, 1_960, STEPS, 2 * STEPS);
+    write(trial.resolve("events.jsonl"), json(async));
+    write(trial.resolve("sweep.json"), sweep(version, STEPS));
+    assertEquals("interrupted", row("trial").getString("state"), "half way");
+    write(trial.resolve("sweep.json"), sweep(version / 2, STEPS));
+    assertEquals("stopped early", row("trial").getString("state"));
   }
 
   private static String sweep(long steps, long most) {
@@ -617,7 +626,7 @@ final class RunListTest {
     write(run.resolve("summary.json"), summary.encode());
     write(
         run.resolve("events.jsonl"),
-        json(new JobStarted(begun, "sync", 2, 1, 1_960, 200, 200))
+        json(new JobStarted(begun, "sync", 2, 1, 1_960, STEPS, STEPS))
             + json(test(10, 50))
             + json(test(20, 60)));
     return run;
