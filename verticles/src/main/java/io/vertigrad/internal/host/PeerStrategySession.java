@@ -229,6 +229,9 @@ public final class PeerStrategySession {
     long skipped = strategy.timing().skipped();
     work.run();
     step++;
+    if (setup.replica().updates() >= lastVersion) {
+      scalars.flush();
+    }
     return next(strategy.timing().skipped() == skipped);
   }
 

@@ -70,7 +70,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   private final boolean hasServers;
   private volatile Handlers handlers;
   private volatile Admission current;
-  private volatile Scalars scalars;
+  private volatile Optional<Scalars> scalars = Optional.empty();
   private volatile Admission evictedAdmission;
   private volatile boolean stopping;
   private LoopProgress reported = LoopProgress.NONE;
@@ -208,7 +208,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
         .onSuccess(
             admission -> {
               current = admission;
-              scalars = Scalars.of(vertx, job.addresses().job(), name());
+              scalars = Optional.of(Scalars.of(vertx, job.addresses().job(), name()));
               timeline.setMember(job.nameOf(admission.role().lower(), admission.rank()));
               LOG.info("{} admitted", name(admission));
               admitted.tryComplete(admission);
@@ -293,6 +293,7 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
     Admission now = current;
     boolean agreed =
         now != null && progress.rank() == now.rank() && progress.incarnation() == now.incarnation();
+    scalars.ifPresent(Scalars::flush);
     coordinator.report(
         agreed
             ? new WorkerStatus(
@@ -334,17 +335,13 @@ public final class WorkerMember implements MemberHandler, JoinRequester {
   /** Publishes a scalar of the model, with the version that its gradient belongs to. */
   void scalar(String name, double value) {
     Handlers registered = handlers;
-    Scalars admitted = scalars;
-    if (registered != null && admitted != null) {
-      admitted.report(name, registered.loop().computing(), value);
+    if (registered != null) {
+      scalars.ifPresent(each -> each.report(name, registered.loop().computing(), value));
     }
   }
 
   public Future<Void> leave(LeaveReason reason) {
-    Scalars admitted = scalars;
-    if (admitted != null) {
-      admitted.flush();
-    }
+    scalars.ifPresent(Scalars::flush);
     timeline.close();
     return coordinator.leave(reason);
   }
