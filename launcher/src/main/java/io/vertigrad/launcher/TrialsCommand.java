@@ -54,6 +54,8 @@ final class TrialsCommand implements Callable<Integer> {
   /** Longest time for which a trial may take to pause after the sweep has ended. */
   private static final long PAUSE_SECONDS = 150;
 
+  private static final long LOOK_MILLIS = 100;
+
   private static final String END = "";
   private static final double NANOS = 1e9;
 
@@ -112,14 +114,23 @@ final class TrialsCommand implements Callable<Integer> {
     Runtime.getRuntime().halt(ExitStatus.JOB_FAILED);
   }
 
-  private JsonObject train(JsonObject task) {
+  /** Waits for a process of a sweep that was killed, which may still pause this trial. */
+  private static void awaitFree(RunDirectory run) throws InterruptedException {
+    long begun = System.nanoTime();
+    while (RunLock.look(run).isPresent()) {
+      if (System.nanoTime() - begun > TimeUnit.SECONDS.toNanos(PAUSE_SECONDS)) {
+        // It names the process.
+        RunLock.take(run).close();
+      }
+      TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
+    }
+  }
+
+  private JsonObject train(JsonObject task) throws InterruptedException {
     RunDirectory run = new RunDirectory(Path.of(task.getString("folder")));
     JsonObject result = JsonObject.of("trial", task.getInteger("trial"));
     try {
-      if (Files.exists(run.lock())) {
-        // A process of a sweep that was killed may still pause this trial; it has a limit.
-        RunLock.await(run).close();
-      }
+      awaitFree(run);
       Optional<JsonObject> reached = reached(task, run);
       if (reached.isEmpty()) {
         TrainingPause pause = new TrainingPause(task.getLong("steps"), ended.future());
