@@ -60,11 +60,7 @@ final class GlooPeer {
 
     static Ends of(NetworkLink link) {
       return new Ends(
-          link::near,
-          link::far,
-          link.nearInterface(),
-          link.farInterface(),
-          link::forwardedBytes);
+          link::near, link::far, link.nearInterface(), link.farInterface(), link::forwardedBytes);
     }
   }
 
@@ -120,12 +116,19 @@ final class GlooPeer {
    * @throws IOException naming the rank that failed, and what it said
    */
   Measured measure(
-      Ends ends, String model, String strategy, int batch, int megabits, int seconds, long limitSeconds)
+      Ends ends,
+      String model,
+      String strategy,
+      int batch,
+      int megabits,
+      int seconds,
+      long limitSeconds)
       throws IOException, InterruptedException {
     List<String> settings =
         List.of("--model", model, "--batch", "" + batch, "--strategy", strategy);
     Run few = run(ends, settings, strategy, FEW_ROUNDS, limitSeconds);
-    int more = (int) Math.max(FEW_ROUNDS, Math.min(MOST_ROUNDS, seconds * FEW_ROUNDS / few.seconds));
+    int more =
+        (int) Math.max(FEW_ROUNDS, Math.min(MOST_ROUNDS, seconds * FEW_ROUNDS / few.seconds));
     Run many = run(ends, settings, strategy, FEW_ROUNDS + more, limitSeconds);
     double perRound = (many.seconds - few.seconds) / more;
     double bytes = (many.busiestBytes - few.busiestBytes) / (double) more;
@@ -178,9 +181,7 @@ final class GlooPeer {
             .redirectOutput(folder.resolve(rank + ".out").toFile())
             .redirectError(folder.resolve(rank + ".err").toFile());
     environment.forEach(one -> builder.environment().put(one.getKey(), one.getValue().toString()));
-    builder
-        .environment()
-        .put("GLOO_SOCKET_IFNAME", far ? ends.farInterface : ends.nearInterface);
+    builder.environment().put("GLOO_SOCKET_IFNAME", far ? ends.farInterface : ends.nearInterface);
     return builder.start();
   }
 

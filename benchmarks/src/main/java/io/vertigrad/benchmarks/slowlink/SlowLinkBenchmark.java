@@ -23,8 +23,8 @@ import java.util.stream.Stream;
 /**
  * Measures what every strategy does when the link between two workers has 10,000, 1,000, 100 or 10
  * Mbit/s, with a round trip of 0.2 and 20 ms where the kernel can delay packets, with an MLP (0.4
- * million parameters), a ConvNet (2,000) and a ResNet-20 (0.3 million). Beside it PyTorch over gloo,
- * where there is a Python that has it.
+ * million parameters), a ConvNet (2,000) and a ResNet-20 (0.3 million). Beside it PyTorch over
+ * gloo, where there is a Python that has it.
  */
 public final class SlowLinkBenchmark implements Benchmark {
 
@@ -172,7 +172,10 @@ public final class SlowLinkBenchmark implements Benchmark {
       String rate = String.format(Locale.ROOT, "%,d Mbit/s", megabits);
       return roundTripMillis == 0
           ? rate
-          : rate + " with " + (roundTripMillis < 1 ? "" + roundTripMillis : "" + (int) roundTripMillis) + " ms";
+          : rate
+              + " with "
+              + (roundTripMillis < 1 ? "" + roundTripMillis : "" + (int) roundTripMillis)
+              + " ms";
     }
   }
 
@@ -223,8 +226,7 @@ public final class SlowLinkBenchmark implements Benchmark {
         train(link, one.job(next.model(), quick ? QUICK_MINUTES : MINUTES, data, PORT));
     double samples = run.summary().getDouble("samples");
     SteadyRate steady = SteadyRate.of(run.events());
-    addShare(
-        report, title, steady.samplesPerSecond(), steady.limit(next.link().megabits()));
+    addShare(report, title, steady.samplesPerSecond(), steady.limit(next.link().megabits()));
     row(
         report,
         title + ", exchanged",
@@ -254,24 +256,17 @@ public final class SlowLinkBenchmark implements Benchmark {
   /** Adds a throughput and, where something was exchanged, its share of the link's limit. */
   private static void addShare(
       BenchmarkReport report, String title, double samplesPerSecond, double limit) {
-    BenchmarkRow throughput = rowOf(title + ", throughput", "samples/s", samplesPerSecond);
+    row(report, title + ", throughput", "samples/s", samplesPerSecond);
     if (Double.isInfinite(limit)) {
-      report.add(throughput);
       report.remark(title + ": no exchange ended in this time, so the link has no limit for it");
       return;
     }
-    BenchmarkRow most = rowOf(title + ", limit of the link", "samples/s", limit);
-    report.add(most);
-    report.add(throughput.over(most));
+    row(report, title + ", limit of the link", "samples/s", limit);
     row(report, title + ", share of the limit", "of 1", samplesPerSecond / limit);
   }
 
-  private static BenchmarkRow rowOf(String name, String unit, double value) {
-    return BenchmarkRow.of(name, unit, Repetitions.of(List.of(value)));
-  }
-
   private static void row(BenchmarkReport report, String name, String unit, double value) {
-    report.add(rowOf(name, unit, value));
+    report.add(BenchmarkRow.of(name, unit, Repetitions.of(List.of(value))));
   }
 
   /** Returns the payload that workers have sent, and what they have received from servers. */

@@ -61,9 +61,15 @@ record SteadyRate(double samplesPerSecond, double linkBytesPerSample) {
     if (far == null || rate == 0) {
       throw new IOException("the run has no progress of worker %s".formatted(FAR_RANK));
     }
+    JsonObject first = far.get(0);
     JsonObject last = far.get(far.size() - 1);
-    long busiest = Math.max(last.getLong("bytesSent"), last.getLong("bytesReceived"));
-    return new SteadyRate(rate, (double) busiest / trained);
+    double busiest = Math.max(more(last, first, "bytesSent"), more(last, first, "bytesReceived"));
+    double share = (double) samples(last) / trained;
+    return new SteadyRate(rate, busiest / more(last, first, "samples") * share);
+  }
+
+  private static long more(JsonObject last, JsonObject first, String counter) {
+    return last.getLong(counter) - first.getLong(counter);
   }
 
   /** Returns the samples a second from the first event at or after a time to the last one. */

@@ -57,7 +57,9 @@ class GlooPeerTest {
 
   @Test
   void shouldNameTheRankThatFailed() throws Exception {
-    String broken = LINES.replace("echo \"$rounds", "[ $rank = 0 ] || { echo no >&2; exit 3; }\necho \"$rounds");
+    String broken =
+        LINES.replace(
+            "echo \"$rounds", "[ $rank = 0 ] || { echo no >&2; exit 3; }\necho \"$rounds");
     GlooPeer peer = GlooPeer.of(script(broken), folder.resolve("gloo.py"));
 
     IOException failure =

@@ -41,8 +41,8 @@ class SteadyRateTest {
   void shouldTakeTheBusierDirectionOfTheFarWorker() throws Exception {
     progress(0, 1_000, 64, 0, 0);
     progress(1, 1_000, 64, 0, 0);
-    progress(0, 9_000, 1_000, 9_000_000, 9_000_000);
-    progress(1, 9_000, 1_000, 1_000_000, 3_000_000);
+    progress(0, 9_000, 1_064, 9_000_000, 9_000_000);
+    progress(1, 9_000, 1_064, 1_000_000, 3_000_000);
 
     SteadyRate rate = SteadyRate.of(events);
 

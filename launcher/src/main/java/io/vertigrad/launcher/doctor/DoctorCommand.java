@@ -141,8 +141,7 @@ public final class DoctorCommand implements Callable<Integer> {
       return ExitStatus.OK;
     } catch (SocketTimeoutException e) {
       return failed(
-          "%s: nobody has measured within %s minutes"
-              .formatted(where, LINK_LIMIT.toMinutes()),
+          "%s: nobody has measured within %s minutes".formatted(where, LINK_LIMIT.toMinutes()),
           "start both ends within that time");
     } catch (IOException e) {
       return failed(where + ": " + e.getMessage(), "name a free port of this machine");

@@ -1,6 +1,11 @@
 package io.vertigrad.launcher.doctor;
 
+import io.vertigrad.compute.Engine;
+import io.vertigrad.compute.Model;
 import io.vertigrad.compute.data.DataException;
+import io.vertigrad.compute.data.Dataset;
+import io.vertigrad.compute.data.DatasetProvider;
+import io.vertigrad.compute.data.DatasetProvider.Split;
 import io.vertigrad.compute.settings.SettingsException;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.training.SavedModel;
@@ -89,20 +94,27 @@ enum LinkAdvice {
       return List.of(nearest(speed).recommendation(), "The job has one worker.");
     }
     try {
-      job.checkModel();
-      OptionalLong parameters =
-          SavedModel.checkStart(job.counted(LinkAdvice.class.getClassLoader()));
-      if (parameters.isPresent()) {
-        return lines(speed, parameters.getAsLong(), workers, job.workers().batch());
-      }
+      return lines(speed, parameters(job), workers, job.workers().batch());
     } catch (IllegalArgumentException | SettingsException | DataException unknown) {
       return List.of(
           nearest(speed).recommendation(),
           "The size of the job's model is not known: " + unknown.getMessage());
     }
-    return List.of(
-        nearest(speed).recommendation(),
-        "The size of the job's model is not known before it is built.");
+  }
+
+  /** Returns the number of parameters of a job's model; builds it when only that shows them. */
+  private static long parameters(JobConfig job) {
+    ClassLoader loader = LinkAdvice.class.getClassLoader();
+    job.checkModel();
+    JobConfig counted = job.counted(loader);
+    OptionalLong known = SavedModel.checkStart(counted);
+    if (known.isPresent()) {
+      return known.getAsLong();
+    }
+    Dataset test = DatasetProvider.open(counted.data(), Split.TEST, loader);
+    try (Model model = Engine.named(counted.engine()).model(counted.modelOn(test))) {
+      return model.layout().length();
+    }
   }
 
   private String recommendation() {
@@ -120,20 +132,23 @@ enum LinkAdvice {
   static List<String> lines(LinkMeter.Speed speed, long parameters, int workers, int batch) {
     double model = (double) parameters * Float.BYTES;
     double ringBytes = 2 * model * (workers - 1) / workers;
-    double ring = millis(ringBytes, speed.leastMegabits()) + (workers - 1) * speed.roundTripMillis();
+    double ring =
+        millis(ringBytes, speed.leastMegabits()) + (workers - 1) * speed.roundTripMillis();
     double directBytes = (workers - 1) * model * INT8_SHARE;
     double direct = millis(directBytes, speed.leastMegabits()) + speed.roundTripMillis() / 2;
-    double server =
-        millis(model, speed.toMegabits())
-            + millis(model, speed.fromMegabits())
-            + speed.roundTripMillis();
+    double there = millis(model, speed.toMegabits());
+    double back = millis(model, speed.fromMegabits());
     double compressed = Math.min(ring, direct);
     double seldom = Math.min(compressed, ring / MOST_SYNC_EVERY);
     return List.of(
         format("A round over this link, %,d parameters, %,d workers:", parameters, workers),
         format("  allreduce        each worker sends %s: %s", size(ringBytes), time(ring)),
         format("  allreduce, int8  each worker sends %s: %s", size(directBytes), time(direct)),
-        format("  sync             %s there and back: %s", size(model), time(server)),
+        format(
+            "  sync             %s there and back: %s, less where both overlap, at least %s",
+            size(model),
+            time(there + back + speed.roundTripMillis()),
+            time(Math.max(there, back) + speed.roundTripMillis())),
         format("With sync, a server's own link carries that of every worker on another machine."),
         format("If a step of %,d samples computes for    use", batch),
         line(time(ring) + " or longer", EVERY_STEP),

@@ -42,7 +42,11 @@ final class LinkMeter {
   private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
   private static final Duration READ_LIMIT = Duration.ofSeconds(10);
   private static final Duration MEASUREMENT_LIMIT = Duration.ofSeconds(60);
-  private static final byte[] HELLO = "vertigrad link 1\n".getBytes(StandardCharsets.US_ASCII);
+
+  /** Its empty line makes an HTTP server answer at once. */
+  private static final byte[] HELLO =
+      "vertigrad link 1\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+
   private static final int ECHOES = 50;
   private static final int BLOCK = 1 << 16;
   private static final int MORE = 1;

@@ -95,8 +95,7 @@ class LinkMeterTest {
       String message = refusal(http.getAddress());
 
       assertTrue(
-          message.equals(
-                  "there: something else than 'vertigrad doctor --link-server' talks there")
+          message.equals("there: something else than 'vertigrad doctor --link-server' talks there")
               || message.equals("there: it closed the connection, or took over a minute"),
           message);
     } finally {
