@@ -28,7 +28,8 @@ final class GlooPeer {
       "import json, sys; sys.path.insert(0, sys.argv[1]); import gloo;"
           + " print(json.dumps(gloo.environment()))";
   private static final int WORKERS = 2;
-  private static final int FEW_ROUNDS = 3;
+  private static final int MARKS = 4;
+  private static final int FEW_ROUNDS = 4;
   private static final int MOST_ROUNDS = 5_000;
   private static final double BYTES_PER_MEGABIT = 125_000;
 
@@ -108,10 +109,10 @@ final class GlooPeer {
   }
 
   /**
-   * Measures a strategy by the difference of a short and a long run, which leaves out start and
-   * first round.
+   * Measures a strategy: the time of a round without the first ones, and the bytes of a round as
+   * the difference of a short and a long run.
    *
-   * @param seconds about how much longer the long run is
+   * @param seconds about how long the measured rounds take
    * @param limitSeconds longest time of a run
    * @throws IOException naming the rank that failed, and what it said
    */
@@ -127,21 +128,19 @@ final class GlooPeer {
     List<String> settings =
         List.of("--model", model, "--batch", "" + batch, "--strategy", strategy);
     Run few = run(ends, settings, strategy, FEW_ROUNDS, limitSeconds);
-    int more =
-        (int) Math.max(FEW_ROUNDS, Math.min(MOST_ROUNDS, seconds * FEW_ROUNDS / few.seconds));
-    Run many = run(ends, settings, strategy, FEW_ROUNDS + more, limitSeconds);
-    double perRound = (many.seconds - few.seconds) / more;
-    double bytes = (many.busiestBytes - few.busiestBytes) / (double) more;
-    if (perRound <= 0 || bytes <= 0) {
-      throw new IOException(
-          "gloo %s: %s more rounds took %s s and %s bytes each, expected more than 0"
-              .formatted(strategy, more, perRound * more, bytes));
+    int rounds =
+        (int) Math.max(2 * FEW_ROUNDS, Math.min(MOST_ROUNDS, seconds / few.secondsPerRound));
+    Run many = run(ends, settings, strategy, rounds, limitSeconds);
+    double bytes = (double) (many.busiestBytes - few.busiestBytes) / (many.taken - few.taken);
+    if (bytes <= 0) {
+      throw new IOException("gloo %s: the link has forwarded nothing".formatted(strategy));
     }
     double samples = WORKERS * batch;
-    return new Measured(samples / perRound, samples * megabits * BYTES_PER_MEGABIT / bytes);
+    return new Measured(
+        samples / many.secondsPerRound, samples * megabits * BYTES_PER_MEGABIT / bytes);
   }
 
-  private record Run(double seconds, long busiestBytes) {}
+  private record Run(double secondsPerRound, int taken, long busiestBytes) {}
 
   private Run run(Ends ends, List<String> settings, String strategy, int rounds, long limitSeconds)
       throws IOException, InterruptedException {
@@ -164,7 +163,8 @@ final class GlooPeer {
       }
       long[] after = ends.bytes.bytes();
       return new Run(
-          seconds(Files.readString(folder.resolve("0.out"))),
+          secondsPerRound(Files.readString(folder.resolve("0.out")), rounds),
+          rounds + rounds / 2,
           Math.max(after[0] - before[0], after[1] - before[1]));
     } finally {
       for (Process rank : ranks) {
@@ -200,20 +200,29 @@ final class GlooPeer {
     }
   }
 
-  /** Returns the first number that a rank prints: the seconds of its rounds. */
-  static double seconds(String printed) throws IOException {
-    for (String word : printed.split("[^-+.0-9eE]+")) {
-      try {
-        double seconds = Double.parseDouble(word);
+  /**
+   * Returns the seconds of a round from what a rank prints: a line at each of four marks, which
+   * begins with a clock's seconds. The last two are {@code rounds} apart.
+   */
+  static double secondsPerRound(String printed, int rounds) throws IOException {
+    List<String> lines = printed.lines().filter(line -> !line.isBlank()).toList();
+    try {
+      if (lines.size() == MARKS) {
+        double seconds = clock(lines.get(MARKS - 1)) - clock(lines.get(MARKS - 2));
         if (seconds > 0 && Double.isFinite(seconds)) {
-          return seconds;
+          return seconds / rounds;
         }
-      } catch (NumberFormatException noNumber) {
-        // The next word may be one.
       }
+    } catch (NumberFormatException none) {
+      // What was found is said below.
     }
     throw new IOException(
-        "gloo rank 0: printed '%s', expected the seconds of its rounds".formatted(printed.strip()));
+        "gloo rank 0: printed '%s', expected %s lines of rising seconds"
+            .formatted(String.join("; ", lines), MARKS));
+  }
+
+  private static double clock(String line) {
+    return Double.parseDouble(line.strip().split("\\s+")[0]);
   }
 
   private static String lastLine(String text) {

@@ -34,7 +34,7 @@ class GlooPeerTest {
         shift
       done
       echo "$END $GLOO_SOCKET_IFNAME $OMP_NUM_THREADS $rank of $world" >> FOLDER/started
-      echo "$rounds.5 1.25"
+      printf '%s 0.5\n' 100.5 101 102.25 $((102 + rounds)).25
       """;
 
   @TempDir Path folder;
@@ -45,9 +45,10 @@ class GlooPeerTest {
 
     GlooPeer.Measured measured = peer.measure(ends(), "mlp", "sync", 64, 100, 20, 30);
 
-    // A round takes a second by what rank 0 prints: 3.5 s for 3 rounds give 17 more in 20 s.
+    // A round takes a second by what rank 0 prints, so the runs have 4 and 20 rounds: with the
+    // first ones 6 and 30.
     assertEquals(128.0, measured.samplesPerSecond(), 1e-9);
-    assertEquals(128 * 100 * 125_000 / (1_000_000 / 17.0), measured.limit(), 1e-3);
+    assertEquals(128 * 100 * 125_000 / (1_000_000 / 24.0), measured.limit(), 1e-3);
     try (Stream<String> started = Files.lines(folder.resolve("started"))) {
       assertEquals(
           List.of("far veth-f 1 1 of 3", "near veth-n 1 0 of 3", "near veth-n 1 2 of 3"),
@@ -57,9 +58,7 @@ class GlooPeerTest {
 
   @Test
   void shouldNameTheRankThatFailed() throws Exception {
-    String broken =
-        LINES.replace(
-            "echo \"$rounds", "[ $rank = 0 ] || { echo no >&2; exit 3; }\necho \"$rounds");
+    String broken = LINES.replace("printf", "[ $rank = 0 ] || { echo no >&2; exit 3; }\nprintf");
     GlooPeer peer = GlooPeer.of(script(broken), folder.resolve("gloo.py"));
 
     IOException failure =
@@ -81,11 +80,16 @@ class GlooPeerTest {
   }
 
   @Test
-  void shouldReadTheFirstNumberThatARankPrints() throws Exception {
-    assertEquals(1.5, GlooPeer.seconds("1.5 0.25\n"));
-    assertEquals(1.5, GlooPeer.seconds("{\"seconds\": 1.5, \"cpuSeconds\": 3}\n"));
-    assertEquals(1.5e-3, GlooPeer.seconds("[1.5e-03, 2]"));
-    assertThrows(IOException.class, () -> GlooPeer.seconds("nothing"));
+  void shouldReadTheLastTwoClocksThatARankPrints() throws Exception {
+    assertEquals(0.5, GlooPeer.secondsPerRound("1.0 9\n2.0 9\n3.0 9\n\n5.0 9\n", 4));
+
+    IOException failure =
+        assertThrows(IOException.class, () -> GlooPeer.secondsPerRound("1.5 0.25\n", 4));
+    assertEquals(
+        "gloo rank 0: printed '1.5 0.25', expected 4 lines of rising seconds",
+        failure.getMessage());
+    assertThrows(IOException.class, () -> GlooPeer.secondsPerRound("1\n2\n4\n4\n", 4));
+    assertThrows(IOException.class, () -> GlooPeer.secondsPerRound("a\nb\nc\nd\n", 4));
   }
 
   /** The long run forwards a million bytes more than the short one. */

@@ -25,8 +25,9 @@ import java.util.function.LongSupplier;
  * ends say hello, the client's bytes come back one by one, the client sends blocks for a while,
  * then the server does. Whoever receives blocks measures.
  *
- * <p>The server takes one client at a time and ends after one measurement. Before the client's
- * hello it sends nothing, and after it at most {@link #MOST_BYTES}.
+ * <p>The server takes one client at a time and ends after one measurement, also if it fails once
+ * the server sends blocks. Before the client's hello it sends nothing, and in all its blocks {@link
+ * #MOST_BYTES} at most.
  */
 final class LinkMeter {
 
@@ -56,6 +57,9 @@ final class LinkMeter {
   private final LongSupplier nanoClock;
   private final Duration sending;
   private final Duration readLimit;
+
+  /** Whether this end has served blocks: it does so once, whatever the client does then. */
+  private boolean sentBlocks;
 
   LinkMeter() {
     this(System::nanoTime, SENDING, READ_LIMIT);
@@ -118,6 +122,7 @@ final class LinkMeter {
    * @param refused takes a line for each client that was refused
    * @return the client that has measured
    * @throws SocketTimeoutException when nobody has measured in time
+   * @throws IOException when a client left while the server sent blocks
    */
   InetAddress serve(ServerSocket port, Duration limit, Consumer<String> refused)
       throws IOException {
@@ -134,6 +139,9 @@ final class LinkMeter {
           limited(client, who, this::serve);
           return client.getInetAddress();
         } catch (IOException e) {
+          if (sentBlocks) {
+            throw e;
+          }
           refused.accept(e.getMessage());
         }
       }
@@ -214,6 +222,7 @@ final class LinkMeter {
       out.flush();
     }
     out.writeDouble(receive(in));
+    sentBlocks = true;
     send(out);
     in.readByte();
     return null;

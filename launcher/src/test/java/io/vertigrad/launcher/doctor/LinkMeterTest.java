@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -16,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -61,6 +64,31 @@ class LinkMeterTest {
               "127.0.0.1: something else than 'vertigrad doctor --link' talks there",
               "127.0.0.1: it closed the connection, or took over a minute"),
           refused);
+    }
+  }
+
+  @Test
+  void shouldServeBlocksOnlyOnceWhenTheClientLeavesThen() throws Exception {
+    try (ServerSocket port = open()) {
+      CompletableFuture<InetAddress> served = serve(port);
+      try (Socket client = new Socket(HERE, port.getLocalPort())) {
+        DataOutputStream out = new DataOutputStream(client.getOutputStream());
+        DataInputStream in = new DataInputStream(client.getInputStream());
+        byte[] hello = "vertigrad link 1\r\n\r\n".getBytes(StandardCharsets.UTF_8);
+        out.write(hello);
+        in.readFully(new byte[hello.length]);
+        out.write(new byte[50]);
+        in.readFully(new byte[50]);
+        for (int block = 0; block < 2; block++) {
+          out.write(1);
+          out.write(new byte[1 << 16]);
+        }
+        out.write(0);
+        assertTrue(in.readDouble() > 0, "the rate of what the server received");
+      }
+
+      assertThrows(ExecutionException.class, () -> served.get(20, TimeUnit.SECONDS));
+      assertEquals(List.of(), refused);
     }
   }
 
