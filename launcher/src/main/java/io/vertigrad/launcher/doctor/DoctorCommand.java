@@ -12,6 +12,7 @@ import java.io.PrintWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.List;
@@ -143,8 +144,10 @@ public final class DoctorCommand implements Callable<Integer> {
       return failed(
           "%s: nobody has measured within %s minutes".formatted(where, LINK_LIMIT.toMinutes()),
           "start both ends within that time");
-    } catch (IOException e) {
+    } catch (SocketException e) {
       return failed(where + ": " + e.getMessage(), "name a free port of this machine");
+    } catch (IOException e) {
+      return failed(e.getMessage(), "start both ends again");
     }
   }
 
