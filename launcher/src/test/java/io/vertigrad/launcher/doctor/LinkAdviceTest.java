@@ -47,7 +47,8 @@ class LinkAdviceTest {
             "A round over this link, 1,000,000 parameters, 2 workers:",
             "  allreduce        each worker sends 4.0 MB: 320 ms",
             "  allreduce, int8  each worker sends 1.0 MB: 80.4 ms",
-            "  sync             4.0 MB there and back: 640 ms, less where both overlap, at least 320 ms",
+            "  sync             4.0 MB there and back: 640 ms, less where both overlap, at least"
+                + " 320 ms",
             "With sync, a server's own link carries that of every worker on another machine.",
             "If a step of 64 samples computes for    use",
             "  320 ms or longer     sync or allreduce",
@@ -65,7 +66,8 @@ class LinkAdviceTest {
     assertEquals("  allreduce        each worker sends 6.0 kB: 60.5 ms", lines.get(1));
     assertEquals("  allreduce, int8  each worker sends 3.0 kB: 10.2 ms", lines.get(2));
     assertEquals(
-        "  sync             4.0 kB there and back: 20.4 ms, less where both overlap, at least 20.3 ms",
+        "  sync             4.0 kB there and back: 20.4 ms, less where both overlap, at least"
+            + " 20.3 ms",
         lines.get(3));
   }
 
