@@ -21,18 +21,30 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Measures what every strategy does when the link between two workers has 1,000, 100 or 10 Mbit/s,
- * with an MLP (0.4 million parameters), a ConvNet (2,000) and a ResNet-20 (0.3 million).
+ * Measures what every strategy does when the link between two workers has 10,000, 1,000, 100 or 10
+ * Mbit/s, with a round trip of 0.2 and 20 ms where the kernel can delay packets, with an MLP (0.4
+ * million parameters), a ConvNet (2,000) and a ResNet-20 (0.3 million). Beside it PyTorch over
+ * gloo, where there is a Python that has it.
  */
 public final class SlowLinkBenchmark implements Benchmark {
 
-  static final List<Integer> MEGABITS = List.of(1_000, 100, 10);
+  static final List<Integer> MEGABITS = List.of(10_000, 1_000, 100, 10);
+
+  /** Round trips in ms; 0 is that of the machine itself. */
+  private static final List<Double> ROUND_TRIPS = List.of(0.0, 0.2, 20.0);
 
   /** The models of grey pictures, then that of coloured ones. */
   static final List<String> MODELS = List.of("mlp", "convnet", "resnet20");
 
-  private static final double MINUTES = 1 / 6.0;
-  private static final double QUICK_MINUTES = 0.05;
+  private static final String PYTHON = System.getenv("PYTHON");
+  private static final String GLOO = "gloo ";
+
+  /** The first half is warm-up. */
+  private static final double MINUTES = 1 / 3.0;
+
+  private static final double QUICK_MINUTES = 0.1;
+  private static final int GLOO_SECONDS = 10;
+  private static final int QUICK_GLOO_SECONDS = 2;
   private static final int PORT = 26_700;
   private static final int JOIN_PORT = PORT + 100;
   private static final long SECRET_SECONDS = 60;
@@ -41,6 +53,7 @@ public final class SlowLinkBenchmark implements Benchmark {
 
   private final String only;
   private final String data;
+  private GlooPeer gloo;
 
   /**
    * Creates the benchmark.
@@ -61,7 +74,7 @@ public final class SlowLinkBenchmark implements Benchmark {
 
   @Override
   public void run(BenchmarkReport report, boolean quick) throws Exception {
-    List<Measurement> chosen = Cases.named(only, all(data), Measurement::title);
+    List<Measurement> chosen = Cases.named(only, all(data, PYTHON != null), Measurement::title);
     NetworkLink link;
     try {
       link = NetworkLink.create();
@@ -71,15 +84,44 @@ public final class SlowLinkBenchmark implements Benchmark {
     }
     Path folder = Files.createDirectories(Path.of("benchmarks/target"));
     try (link) {
-      for (Measurement next : chosen) {
-        link.limit(next.megabits());
-        double throughput = measure(report, link, next, quick);
-        draw(folder, next, throughput);
+      for (Measurement next : possible(report, link, chosen)) {
+        link.limit(next.link().megabits(), next.link().roundTripMillis());
+        double throughput =
+            next.way().startsWith(GLOO)
+                ? measureGloo(report, link, next, quick)
+                : measure(report, link, next, quick);
+        if (next.link().roundTripMillis() == 0) {
+          draw(folder, next, throughput);
+        }
       }
     }
     report.remark(
         "pictures, with what was measured before: %s"
             .formatted(folder.resolve("slow-link-MODEL.svg")));
+  }
+
+  /** Returns the measurements that this machine can make; says once why it cannot make others. */
+  private List<Measurement> possible(
+      BenchmarkReport report, NetworkLink link, List<Measurement> chosen)
+      throws InterruptedException {
+    List<Measurement> possible = new ArrayList<>(chosen);
+    if (chosen.stream().anyMatch(next -> next.link().roundTripMillis() > 0)) {
+      link.whyNoDelay()
+          .ifPresent(
+              why -> {
+                possible.removeIf(next -> next.link().roundTripMillis() > 0);
+                report.remark("without the links that have a delay: " + why);
+              });
+    }
+    if (possible.stream().anyMatch(next -> next.way().startsWith(GLOO))) {
+      try {
+        gloo = GlooPeer.of(PYTHON);
+      } catch (IOException e) {
+        possible.removeIf(next -> next.way().startsWith(GLOO));
+        report.remark("without gloo: " + e.getMessage());
+      }
+    }
+    return possible;
   }
 
   /** Adds a throughput to those that were measured before, and draws all of that model. */
@@ -88,18 +130,18 @@ public final class SlowLinkBenchmark implements Benchmark {
     Path picture = folder.resolve("slow-link-%s.svg".formatted(next.model()));
     JsonObject throughputs =
         Files.exists(values) ? new JsonObject(Files.readString(values)) : new JsonObject();
-    JsonObject rates = throughputs.getJsonObject(next.one().name(), new JsonObject());
-    throughputs.put(next.one().name(), rates.put(Integer.toString(next.megabits()), throughput));
+    JsonObject rates = throughputs.getJsonObject(next.way(), new JsonObject());
+    throughputs.put(next.way(), rates.put(Integer.toString(next.link().megabits()), throughput));
     Files.writeString(values, throughputs.encodePrettily());
     Files.writeString(picture, new ThroughputPicture(byCase(throughputs)).svg());
   }
 
   /** Returns the measurements that are possible with these data. */
-  private static List<Measurement> all(String data) {
+  private static List<Measurement> all(String data, boolean python) {
     boolean coloured =
         Stream.of("data_batch_1.bin", "data_batch_1.bin.gz")
             .anyMatch(file -> Files.exists(Path.of(data, file)));
-    return Measurement.all().stream()
+    return Measurement.all(python).stream()
         .filter(next -> data.isEmpty() || next.model().equals("resnet20") == coloured)
         .toList();
   }
@@ -107,32 +149,71 @@ public final class SlowLinkBenchmark implements Benchmark {
   /** Returns samples a second by Mbit/s for each case, in the order of the cases. */
   static Map<String, Map<Integer, Double>> byCase(JsonObject throughputs) {
     Map<String, Map<Integer, Double>> curves = new LinkedHashMap<>();
-    for (SlowLinkCase one : SlowLinkCase.all()) {
-      JsonObject rates = throughputs.getJsonObject(one.name(), new JsonObject());
+    for (String way : Measurement.ways(true)) {
+      JsonObject rates = throughputs.getJsonObject(way, new JsonObject());
       for (String megabits : rates.fieldNames()) {
         curves
-            .computeIfAbsent(one.name(), name -> new TreeMap<>())
+            .computeIfAbsent(way, name -> new TreeMap<>())
             .put(Integer.valueOf(megabits), rates.getDouble(megabits));
       }
     }
     return curves;
   }
 
-  /** A case at one rate of the link. */
-  private record Measurement(String model, int megabits, SlowLinkCase one) {
+  /**
+   * A link.
+   *
+   * @param megabits rate in Mbit/s
+   * @param roundTripMillis delay of a packet and its answer together, in ms
+   */
+  record Link(int megabits, double roundTripMillis) {
 
-    static List<Measurement> all() {
+    String title() {
+      String rate = String.format(Locale.ROOT, "%,d Mbit/s", megabits);
+      return roundTripMillis == 0
+          ? rate
+          : rate
+              + " with "
+              + (roundTripMillis < 1 ? "" + roundTripMillis : "" + (int) roundTripMillis)
+              + " ms";
+    }
+  }
+
+  /**
+   * A way to exchange over one link.
+   *
+   * @param way name of a case, or {@link #GLOO} and a strategy
+   */
+  record Measurement(String model, Link link, String way) {
+
+    static List<Measurement> all(boolean python) {
       List<Measurement> all = new ArrayList<>();
       for (String model : MODELS) {
-        for (int megabits : MEGABITS) {
-          SlowLinkCase.all().forEach(one -> all.add(new Measurement(model, megabits, one)));
+        for (double roundTrip : ROUND_TRIPS) {
+          for (int megabits : MEGABITS) {
+            Link link = new Link(megabits, roundTrip);
+            ways(python).forEach(way -> all.add(new Measurement(model, link, way)));
+          }
         }
       }
       return all;
     }
 
+    static List<String> ways(boolean python) {
+      List<String> ways = new ArrayList<>();
+      SlowLinkCase.all().forEach(one -> ways.add(one.name()));
+      if (python) {
+        GlooPeer.STRATEGIES.forEach(strategy -> ways.add(GLOO + strategy));
+      }
+      return ways;
+    }
+
+    SlowLinkCase one() {
+      return SlowLinkCase.all().stream().filter(one -> one.name().equals(way)).findAny().get();
+    }
+
     String title() {
-      return String.format(Locale.ROOT, "%s, %,d Mbit/s, %s", model, megabits, one.name());
+      return String.join(", ", model, link.title(), way);
     }
   }
 
@@ -144,14 +225,44 @@ public final class SlowLinkBenchmark implements Benchmark {
     TrainCommandLine.Trained run =
         train(link, one.job(next.model(), quick ? QUICK_MINUTES : MINUTES, data, PORT));
     double samples = run.summary().getDouble("samples");
-    row(report, title + ", throughput", "samples/s", run.samplesPerSecond());
+    SteadyRate steady = SteadyRate.of(run.events());
+    addShare(report, title, steady.samplesPerSecond(), steady.limit(next.link().megabits()));
     row(
         report,
         title + ", exchanged",
         "bytes/sample",
         exchangedBytes(run.events(), one.hasServers()) / samples);
     row(report, title + ", accuracy", "%", run.summary().getDouble("accuracy"));
-    return run.samplesPerSecond();
+    return steady.samplesPerSecond();
+  }
+
+  /** Measures PyTorch over gloo and returns its samples a second. */
+  private double measureGloo(
+      BenchmarkReport report, NetworkLink link, Measurement next, boolean quick)
+      throws IOException, InterruptedException {
+    GlooPeer.Measured measured =
+        gloo.measure(
+            GlooPeer.Ends.of(link),
+            next.model(),
+            next.way().substring(GLOO.length()),
+            SlowLinkCase.BATCH,
+            next.link().megabits(),
+            quick ? QUICK_GLOO_SECONDS : GLOO_SECONDS,
+            LIMIT_SECONDS);
+    addShare(report, next.title(), measured.samplesPerSecond(), measured.limit());
+    return measured.samplesPerSecond();
+  }
+
+  /** Adds a throughput and, where something was exchanged, its share of the link's limit. */
+  private static void addShare(
+      BenchmarkReport report, String title, double samplesPerSecond, double limit) {
+    row(report, title + ", throughput", "samples/s", samplesPerSecond);
+    if (Double.isInfinite(limit)) {
+      report.remark(title + ": no exchange ended in this time, so the link has no limit for it");
+      return;
+    }
+    row(report, title + ", limit of the link", "samples/s", limit);
+    row(report, title + ", share of the limit", "of 1", samplesPerSecond / limit);
   }
 
   private static void row(BenchmarkReport report, String name, String unit, double value) {

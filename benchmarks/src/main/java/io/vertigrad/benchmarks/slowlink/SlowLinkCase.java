@@ -12,7 +12,7 @@ import java.util.List;
  */
 record SlowLinkCase(String name, JsonObject strategy, String compression) {
 
-  private static final int BATCH = 64;
+  static final int BATCH = 64;
   private static final int STEPS = 1_000_000;
 
   /** Returns all cases. */

@@ -21,7 +21,7 @@ record ThroughputPicture(Map<String, Map<Integer, Double>> throughputs) {
   private static final List<String> COLOURS =
       List.of(
           "#1f4e9c", "#c2410c", "#15803d", "#7c3aed", "#b45309", "#0e7490", "#be123c", "#4d7c0f",
-          "#6b7280", "#a21caf", "#0369a1", "#111827");
+          "#6b7280", "#a21caf", "#0369a1", "#111827", "#ca8a04", "#db2777", "#065f46");
 
   /** Returns the picture as a document. */
   String svg() {
@@ -89,7 +89,7 @@ record ThroughputPicture(Map<String, Map<Integer, Double>> throughputs) {
 
   private static int x(int megabits) {
     double decades = Math.log10(megabits) - 1;
-    return LEFT + 30 + (int) Math.round(decades / 2 * (WIDTH - 60));
+    return LEFT + 30 + (int) Math.round(decades / 3 * (WIDTH - 60));
   }
 
   private static int y(double samples, double least, double most) {

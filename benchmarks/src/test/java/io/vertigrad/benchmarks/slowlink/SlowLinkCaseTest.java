@@ -7,6 +7,8 @@ import io.vertigrad.job.JobConfig;
 import io.vertigrad.strategy.StrategyProviders;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
@@ -28,11 +30,24 @@ class SlowLinkCaseTest {
   }
 
   @Test
+  void shouldNameEveryLinkOnce() {
+    List<String> titles =
+        SlowLinkBenchmark.Measurement.all(true).stream()
+            .map(SlowLinkBenchmark.Measurement::title)
+            .toList();
+
+    assertEquals(titles.size(), new HashSet<>(titles).size());
+    assertTrue(titles.contains("mlp, 10,000 Mbit/s, sync"));
+    assertTrue(titles.contains("mlp, 10 Mbit/s with 20 ms, diloco, every 100, int4"));
+    assertTrue(titles.contains("convnet, 1,000 Mbit/s with 0.2 ms, gloo allreduce"));
+  }
+
+  @Test
   void shouldDrawACurveForEachCase() throws Exception {
     String svg =
         new ThroughputPicture(
                 Map.of(
-                    "sync", Map.of(10, 5.0, 100, 50.0, 1_000, 400.0),
+                    "sync", Map.of(10, 5.0, 100, 50.0, 10_000, 400.0),
                     "diloco", Map.of(10, 3_000.0)))
             .svg();
 
@@ -42,6 +57,6 @@ class SlowLinkCaseTest {
             .parse(new ByteArrayInputStream(svg.getBytes(StandardCharsets.UTF_8)));
     assertEquals(2, document.getElementsByTagName("polyline").getLength());
     assertEquals(4, document.getElementsByTagName("circle").getLength());
-    assertTrue(svg.contains(">1,000 Mbit/s<") && svg.contains(">diloco<"), svg);
+    assertTrue(svg.contains(">10,000 Mbit/s<") && svg.contains(">diloco<"), svg);
   }
 }
