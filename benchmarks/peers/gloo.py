@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains with PyTorch over gloo, 1.13 or newer, and prints what one more round costs, as JSON.
+"""Trains with PyTorch over gloo, 1.13 or newer, and prints what a round costs, as JSON.
 
     python3 gloo.py --model resnet20 --batch 64 --strategy allreduce --workers 8
 
@@ -10,8 +10,9 @@ Strategies:
   allreduce  DistributedDataParallel
   dpsgd      each worker averages its parameters with its neighbours' on a ring while it computes
 
-It trains a short and a long run and divides the difference by the rounds that the long one has more,
-as `benchmarks/run marginal` does. Processor time is user and system time of all processes in these rounds.
+Of N rounds, it measures the first fifth, and N from round N / 2, in one run of 1.5 N rounds, as
+`benchmarks/run marginal` does. Elapsed time is that of rank 0, and processor time is user and system
+time of all processes in these rounds.
 """
 
 import argparse
@@ -31,12 +32,12 @@ from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-MOST_SHORT_ROUNDS = 200
-# Relative to the MLP's, so that all models take a similar time.
-ROUNDS = {"convnet": 4, "mlp": 1, "resnet20": 0.05}
+FEWEST_ROUNDS = 10
+# Relative to the MLP's, so that large models do not take too long.
+ROUNDS = {"convnet": 1, "mlp": 1, "resnet20": 0.05}
 SAMPLES = 8192
 LEARNING_RATE = 0.01
-LIMIT_SECONDS = 600
+LIMIT_SECONDS = 1500
 
 
 class Worker:
@@ -132,8 +133,13 @@ class RingWorker(Worker):
         self.rule.step()
 
 
+def marks(rounds):
+    """Returns how many rounds a process has taken when it reads the clocks, in this order."""
+    return [0, rounds // 5, rounds // 2, rounds + rounds // 2]
+
+
 def train(arguments):
-    """Trains as one of the processes; prints the seconds of its rounds, then those of its threads."""
+    """Trains as one of the processes; prints a line of elapsed and processor seconds at each mark."""
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo",
@@ -146,11 +152,16 @@ def train(arguments):
     kind = SyncServer if arguments.rank == arguments.workers else kinds[arguments.strategy]
     member = kind(arguments)
     dist.barrier()
-    start, cpu_start = time.perf_counter(), cpu_seconds()
-    for _ in range(arguments.rounds):
-        member.round()
+    clocks = []
+    taken = 0
+    for mark in marks(arguments.rounds):
+        for _ in range(mark - taken):
+            member.round()
+        taken = mark
+        clocks.append((time.perf_counter(), cpu_seconds()))
     dist.barrier()
-    print(time.perf_counter() - start, cpu_seconds() - cpu_start)
+    for elapsed, cpu in clocks:
+        print(elapsed, cpu)
     dist.destroy_process_group()
 
 
@@ -179,7 +190,7 @@ def environment():
 
 
 def run(arguments, rounds):
-    """Trains in new processes; returns the seconds of the rounds, and those of all their threads."""
+    """Trains in new processes; returns rank 0's seconds and those of all threads, a pair each mark."""
     world = arguments.workers + (1 if arguments.strategy == "sync" else 0)
     deadline = time.monotonic() + LIMIT_SECONDS
     processes = []
@@ -206,8 +217,21 @@ def run(arguments, rounds):
             for process in processes:
                 process.kill()
                 process.wait()
-        printed = [process.stdout.read().split() for process in processes]
-    return float(printed[0][0]), sum(float(cpu) for _, cpu in printed)
+        printed = [process.stdout.read().decode().splitlines() for process in processes]
+    clocks = [[tuple(map(float, line.split())) for line in lines] for lines in printed]
+    return [(at[0][0], sum(cpu for _, cpu in at)) for at in zip(*clocks)]
+
+
+def window(arguments, begin, end, rounds):
+    """Returns samples a second, and milliseconds and processor milliseconds of a round."""
+    seconds = (end[0] - begin[0]) / rounds
+    cpu = (end[1] - begin[1]) / rounds
+    if seconds <= 0 or cpu <= 0:
+        sys.exit(
+            "gloo.py: a round took %.2f ms, CPU %.2f ms, expected more than 0: too few --rounds, or a"
+            " busy machine" % (seconds * 1e3, cpu * 1e3)
+        )
+    return arguments.workers * arguments.batch / seconds, seconds * 1e3, cpu * 1e3
 
 
 def cpu_seconds():
@@ -227,8 +251,8 @@ def main():
     parser.add_argument(
         "--rounds",
         type=int,
-        default=int(os.environ.get("ROUNDS", 1500)),
-        help="how many rounds of the MLP the long run has more (default: $ROUNDS, or 1500)",
+        default=int(os.environ.get("ROUNDS", 5000)),
+        help="how many rounds of the MLP are measured (default: $ROUNDS, or 5000)",
     )
     # The three of a process that takes part in a run of so many rounds.
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
@@ -240,27 +264,16 @@ def main():
     if arguments.rank is not None:
         train(arguments)
         return
-    scale = ROUNDS[arguments.model]
-    few = max(1, int(min(MOST_SHORT_ROUNDS, arguments.rounds) * scale))
-    more = max(1, int(arguments.rounds * scale))
-    short_seconds, short_cpu = run(arguments, few)
-    long_seconds, long_cpu = run(arguments, few + more)
-    seconds = (long_seconds - short_seconds) / more
-    cpu = (long_cpu - short_cpu) / more
-    if seconds <= 0 or cpu <= 0:
-        sys.exit(
-            "gloo.py: one more round took %.2f ms, CPU %.2f ms, expected more than 0: too few --rounds, or a"
-            " busy machine" % (seconds * 1e3, cpu * 1e3)
-        )
-    print(
-        json.dumps(
-            {
-                "samplesPerSecond": arguments.workers * arguments.batch / seconds,
-                "wallMillisPerRound": seconds * 1e3,
-                "cpuMillisPerRound": cpu * 1e3,
-            }
-        )
-    )
+    rounds = max(FEWEST_ROUNDS, int(arguments.rounds * ROUNDS[arguments.model]))
+    begin, fifth, half, end = run(arguments, rounds)
+    _, first, steady_from, last = marks(rounds)
+    keys = ("samplesPerSecond", "wallMillisPerRound", "cpuMillisPerRound")
+    found = {
+        "first" + key[0].upper() + key[1:]: value
+        for key, value in zip(keys, window(arguments, begin, fifth, first))
+    }
+    found.update(zip(keys, window(arguments, half, end, last - steady_from)))
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ import io.vertigrad.compute.settings.SettingsException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /** Runs the benchmarks named on the command line, prints their tables and writes their JSON. */
 final class BenchmarkMain {
@@ -45,10 +44,8 @@ final class BenchmarkMain {
           new ScalingBenchmark(),
           new MarginalBenchmark(
               ONLY,
-              Integer.getInteger("vertigrad.benchmarks.rounds", 1_500),
-              Optional.of(System.getProperty("vertigrad.benchmarks.peer", ""))
-                  .filter(file -> !file.isEmpty())
-                  .map(Path::of)),
+              Integer.getInteger("vertigrad.benchmarks.rounds", 5_000),
+              Boolean.getBoolean("vertigrad.benchmarks.threads")),
           new OverlapBenchmark(ONLY),
           new PipelineBenchmark(),
           new ExchangeBenchmark(ONLY),

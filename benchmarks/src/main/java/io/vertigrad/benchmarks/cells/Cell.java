@@ -9,7 +9,7 @@ import java.util.Optional;
  *
  * @param name the benchmark and its case, from the general to the particular, such as {@code
  *     marginal, mlp b64, 2 workers, sync, processes}
- * @param figures what one measurement gives
+ * @param figures what one measurement gives and a peer can give too
  * @param missing why it cannot be measured; empty when it can
  * @param measurement measures it once
  */

@@ -1,19 +1,24 @@
 package io.vertigrad.benchmarks.cells;
 
+import static io.vertigrad.benchmarks.cells.Figure.COMPILER_SHARE;
 import static io.vertigrad.benchmarks.cells.Figure.CPU_MILLIS_PER_ROUND;
 import static io.vertigrad.benchmarks.cells.Figure.CPU_SECONDS;
+import static io.vertigrad.benchmarks.cells.Figure.FIRST_CPU_MILLIS_PER_ROUND;
+import static io.vertigrad.benchmarks.cells.Figure.FIRST_SAMPLES_PER_SECOND;
+import static io.vertigrad.benchmarks.cells.Figure.FIRST_WALL_MILLIS_PER_ROUND;
 import static io.vertigrad.benchmarks.cells.Figure.MILLION_PARAMETERS_PER_SECOND;
 import static io.vertigrad.benchmarks.cells.Figure.SAMPLES_PER_SECOND;
 import static io.vertigrad.benchmarks.cells.Figure.SECONDS;
+import static io.vertigrad.benchmarks.cells.Figure.STEADY_FROM_ROUND;
 import static io.vertigrad.benchmarks.cells.Figure.WALL_MILLIS_PER_ROUND;
 
 import io.vertigrad.benchmarks.allreduce.AllReduceBenchmark;
 import io.vertigrad.benchmarks.compute.ComputeBenchmark;
 import io.vertigrad.benchmarks.exchange.ExchangeBenchmark;
 import io.vertigrad.benchmarks.marginal.MarginalBenchmark;
-import io.vertigrad.benchmarks.marginal.MarginalBenchmark.Spent;
 import io.vertigrad.benchmarks.marginal.MarginalCase;
 import io.vertigrad.benchmarks.marginal.MarginalCase.Trained;
+import io.vertigrad.benchmarks.marginal.Phases;
 import io.vertigrad.benchmarks.pipeline.PipelineBenchmark;
 import io.vertigrad.benchmarks.pipeline.PipelineCase;
 import io.vertigrad.benchmarks.process.ArchiveCommandLine;
@@ -27,6 +32,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -132,7 +138,7 @@ final class Cells {
     List<String> notes = archive(starts, ArchiveCommandLine::make);
     for (String engine :
         pytorch ? List.of(MarginalCase.DL4J, MarginalCase.PYTORCH) : List.of(MarginalCase.DL4J)) {
-      new MarginalBenchmark("", 1, Optional.empty())
+      new MarginalBenchmark("", 1, false)
           .prepare(new MarginalCase(Trained.MLP, 2, "sync", MarginalCase.ONE_JVM, engine));
     }
     return notes;
@@ -193,29 +199,25 @@ final class Cells {
   }
 
   private void addRounds(String name, Optional<String> missing, MarginalCase one) {
-    cells.add(
-        new Cell(
-            name,
-            List.of(SAMPLES_PER_SECOND, WALL_MILLIS_PER_ROUND, CPU_MILLIS_PER_ROUND),
-            missing,
-            () -> round(one)));
+    cells.add(new Cell(name, Figure.TRAINING, missing, () -> rounds(one)));
   }
 
-  private Map<Figure, Double> round(MarginalCase one) throws Exception {
-    Spent spent = new MarginalBenchmark("", options.rounds(), Optional.empty()).ofOneRound(one);
-    if (spent.seconds() <= 0 || spent.cpuSeconds() <= 0) {
-      throw new IllegalStateException(
-          String.format(
-              Locale.ROOT,
-              "one more round took %.2f ms, CPU %.2f ms, expected more than 0: too few --rounds, or a"
-                  + " busy machine",
-              spent.seconds() * 1e3,
-              spent.cpuSeconds() * 1e3));
+  private Map<Figure, Double> rounds(MarginalCase one) throws Exception {
+    Phases phases = new MarginalBenchmark("", options.rounds(), false).measure(one);
+    double samples = one.workers() * one.model().batch() * 1e3;
+    Map<Figure, Double> figures = new EnumMap<>(Figure.class);
+    figures.put(FIRST_SAMPLES_PER_SECOND, samples / phases.first().wallMillis());
+    figures.put(FIRST_WALL_MILLIS_PER_ROUND, phases.first().wallMillis());
+    figures.put(FIRST_CPU_MILLIS_PER_ROUND, phases.first().cpuMillis());
+    figures.put(SAMPLES_PER_SECOND, samples / phases.steady().wallMillis());
+    figures.put(WALL_MILLIS_PER_ROUND, phases.steady().wallMillis());
+    figures.put(CPU_MILLIS_PER_ROUND, phases.steady().cpuMillis());
+    figures.put(STEADY_FROM_ROUND, phases.steadyFrom());
+    figures.put(COMPILER_SHARE, phases.compilerShare());
+    for (Figure figure : Figure.ofThreads()) {
+      figures.put(figure, phases.steady().threads().get(figure.threads().orElseThrow()));
     }
-    return Map.of(
-        SAMPLES_PER_SECOND, one.workers() * one.model().batch() / spent.seconds(),
-        WALL_MILLIS_PER_ROUND, spent.seconds() * 1e3,
-        CPU_MILLIS_PER_ROUND, spent.cpuSeconds() * 1e3);
+    return figures;
   }
 
   private void addCommands() {

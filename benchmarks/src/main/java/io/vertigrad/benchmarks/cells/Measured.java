@@ -10,7 +10,8 @@ import java.util.Optional;
  *
  * @param turn in which it was taken, from 1
  * @param cell the cell's name, or a peer's key
- * @param peer whether another program was measured
+ * @param peer empty unless another program was measured: its version of PyTorch, or an empty text
+ *     where only one is compared
  * @param at when it began, in UTC
  * @param load the machine's load average before it
  * @param figures empty when it failed
@@ -19,7 +20,7 @@ import java.util.Optional;
 record Measured(
     int turn,
     String cell,
-    boolean peer,
+    Optional<String> peer,
     String at,
     double load,
     Map<Figure, Double> figures,
@@ -36,7 +37,7 @@ record Measured(
     return new Measured(
         json.getInteger("turn"),
         json.getString("cell"),
-        json.getBoolean("peer"),
+        json.getBoolean("peer") ? Optional.of(json.getString("pytorch", "")) : Optional.empty(),
         json.getString("at"),
         json.getDouble("load"),
         figures,
@@ -48,9 +49,10 @@ record Measured(
         new JsonObject()
             .put("turn", turn)
             .put("cell", cell)
-            .put("peer", peer)
+            .put("peer", peer.isPresent())
             .put("at", at)
             .put("load", load);
+    peer.filter(version -> !version.isEmpty()).ifPresent(version -> json.put("pytorch", version));
     failure.ifPresent(why -> json.put("failed", why));
     if (failure.isEmpty()) {
       JsonObject values = new JsonObject();
@@ -62,6 +64,6 @@ record Measured(
 
   /** Returns whether this is a measurement of the same thing in the same turn. */
   boolean repeats(Measured other) {
-    return turn == other.turn && cell.equals(other.cell) && peer == other.peer;
+    return turn == other.turn && cell.equals(other.cell) && peer.equals(other.peer);
   }
 }

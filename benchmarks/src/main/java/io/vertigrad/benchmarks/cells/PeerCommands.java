@@ -74,15 +74,18 @@ record PeerCommands(Path file, Map<String, String> commands) {
    * Runs a command and reads what it prints.
    *
    * @param figures those that it may print
-   * @param rounds how many rounds longer a long run is than a short one; the variable {@code
-   *     ROUNDS}
+   * @param rounds how many rounds are measured; the variable {@code ROUNDS}
+   * @param python the variable {@code PYTHON}; empty for that of this process
    */
-  Map<Figure, Double> measure(String key, List<Figure> figures, int rounds)
+  Map<Figure, Double> measure(String key, List<Figure> figures, int rounds, String python)
       throws IOException, InterruptedException {
     Path output = Files.createTempFile("vertigrad-benchmark-", ".peer");
     try {
       ProcessBuilder command = new ProcessBuilder("sh", "-c", commands.get(key));
       command.environment().put("ROUNDS", Integer.toString(rounds));
+      if (!python.isEmpty()) {
+        command.environment().put("PYTHON", python);
+      }
       Process process =
           command
               .directory(file.toAbsolutePath().getParent().toFile())

@@ -104,15 +104,27 @@ public final class ReportCommand {
           skipUnmeasured(measurable, "the %s minutes are over".formatted(options.minutes()));
           return exitCode();
         }
-        measure(turn, cell.name(), false, cell.measurement());
+        measure(turn, cell.name(), Optional.empty(), cell.measurement());
         Optional<String> peer = peers.keyOf(cell.name());
         if (peer.isPresent()) {
-          String key = peer.get();
-          measure(turn, key, true, () -> peers.measure(key, cell.figures(), options.rounds()));
+          measurePeer(turn, peer.get(), cell.figures(), options);
         }
       }
     }
     return exitCode();
+  }
+
+  /** Measures a peer once with each Python. */
+  private void measurePeer(int turn, String key, List<Figure> figures, ReportOptions options)
+      throws IOException, InterruptedException {
+    Map<String, String> pythons = options.pythons().isEmpty() ? Map.of("", "") : options.pythons();
+    for (Map.Entry<String, String> python : pythons.entrySet()) {
+      measure(
+          turn,
+          key,
+          Optional.of(python.getKey()),
+          () -> peers.measure(key, figures, options.rounds(), python.getValue()));
+    }
   }
 
   private void skipUnmeasured(List<Cell> measurable, String reason) throws IOException {
@@ -126,12 +138,12 @@ public final class ReportCommand {
     return failures > 0 ? 1 : 0;
   }
 
-  private void measure(int turn, String name, boolean peer, Cell.Measurement measurement)
+  private void measure(int turn, String name, Optional<String> peer, Cell.Measurement measurement)
       throws IOException, InterruptedException {
     if (file.has(turn, name, peer)) {
       return;
     }
-    String what = "turn %s, %s%s".formatted(turn, peer ? "peer of " : "", name);
+    String what = "turn %s, %s%s".formatted(turn, ReportTable.program(peer), name);
     String at = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
     double load = Machine.load();
     Map<Figure, Double> figures = Map.of();

@@ -127,42 +127,54 @@ final class ReportFile {
   }
 
   /** Returns whether something was measured in a turn without a failure. */
-  boolean has(int turn, String cell, boolean peer) {
+  boolean has(int turn, String cell, Optional<String> peer) {
     return measurements.stream()
         .anyMatch(
             one ->
                 one.turn() == turn
                     && one.cell().equals(cell)
-                    && one.peer() == peer
+                    && one.peer().equals(peer)
                     && one.failure().isEmpty());
   }
 
   /** Returns the names of the cells with figures, in the order of their first measurement. */
   List<String> measuredCells() {
     return measurements.stream()
-        .filter(one -> !one.peer() && one.failure().isEmpty())
+        .filter(one -> one.peer().isEmpty() && one.failure().isEmpty())
         .map(Measured::cell)
         .distinct()
         .toList();
   }
 
   /** Returns the key of the peer that was measured beside a cell. */
-  Optional<String> peerOf(String cell) {
+  private Optional<String> peerOf(String cell) {
     return measurements.stream()
-        .filter(one -> one.peer() && Cell.isNamedBy(one.cell(), cell))
+        .filter(one -> one.peer().isPresent() && Cell.isNamedBy(one.cell(), cell))
         .map(Measured::cell)
         .max(Comparator.comparingInt(String::length));
   }
 
-  /**
-   * Returns the values of a figure by turn.
-   *
-   * @param name of a cell, or a key of a peer
-   */
-  Map<Integer, Double> byTurn(String name, boolean peer, Figure figure) {
+  /** Returns the versions of PyTorch that were measured, at least one; empty texts as measured. */
+  List<String> versions() {
+    List<String> versions =
+        measurements.stream().flatMap(one -> one.peer().stream()).distinct().toList();
+    return versions.isEmpty() ? List.of("") : versions;
+  }
+
+  /** Returns the values of a figure of the peer of a cell by turn. */
+  Map<Integer, Double> ofPeer(String cell, String version, Figure figure) {
+    return peerOf(cell).map(key -> byTurn(key, Optional.of(version), figure)).orElse(Map.of());
+  }
+
+  /** Returns the values of a figure of a cell by turn. */
+  Map<Integer, Double> byTurn(String cell, Figure figure) {
+    return byTurn(cell, Optional.empty(), figure);
+  }
+
+  private Map<Integer, Double> byTurn(String name, Optional<String> peer, Figure figure) {
     Map<Integer, Double> values = new TreeMap<>();
     measurements.stream()
-        .filter(one -> one.peer() == peer && one.cell().equals(name))
+        .filter(one -> one.peer().equals(peer) && one.cell().equals(name))
         .filter(one -> one.figures().containsKey(figure))
         .forEach(one -> values.put(one.turn(), one.figures().get(figure)));
     return values;

@@ -1,9 +1,12 @@
 package io.vertigrad.benchmarks.cells;
 
 import io.vertx.core.json.JsonObject;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
+import java.util.stream.Collectors;
 
 /**
  * The options of {@code benchmarks/run report}.
@@ -11,11 +14,14 @@ import java.util.regex.PatternSyntaxException;
  * @param cells a regular expression, found in the names of the cells to measure
  * @param turns how often each cell is measured
  * @param minutes time after which no further cell begins; 0 for no limit
- * @param rounds how many rounds longer the long run of {@code marginal} is
+ * @param rounds half of the rounds of a run of {@code marginal}
  * @param quick whether runs are too short to be quoted
  * @param data folder of the MNIST files; empty for none
  * @param peer file of the peer programs; empty for none
  * @param java folder of another Java, for the cells that compare two; empty for none
+ * @param threads whether the table has the processor time by kind of thread
+ * @param pythons commands that start Python, by version of PyTorch; empty unless peers are measured
+ *     with several
  */
 record ReportOptions(
     Pattern cells,
@@ -25,7 +31,9 @@ record ReportOptions(
     boolean quick,
     String data,
     String peer,
-    String java) {
+    String java,
+    boolean threads,
+    Map<String, String> pythons) {
 
   private static final String PREFIX = "vertigrad.benchmarks.";
 
@@ -37,7 +45,8 @@ record ReportOptions(
    */
   static ReportOptions read(UnaryOperator<String> property, boolean quick) {
     ReportOptions unset =
-        new ReportOptions(Pattern.compile(""), 3, 0, quick ? 150 : 1_500, quick, "", "", "");
+        new ReportOptions(
+            Pattern.compile(""), 3, 0, quick ? 500 : 5_000, quick, "", "", "", false, Map.of());
     return read(property, unset);
   }
 
@@ -69,7 +78,9 @@ record ReportOptions(
         json.getBoolean("quick"),
         json.getString("data"),
         json.getString("peer"),
-        json.getString("java", ""));
+        json.getString("java", ""),
+        json.getBoolean("threads", false),
+        pythons(json.getString("pythons", "")));
   }
 
   JsonObject toJson() {
@@ -81,7 +92,9 @@ record ReportOptions(
         .put("quick", quick)
         .put("data", data)
         .put("peer", peer)
-        .put("java", java);
+        .put("java", java)
+        .put("threads", threads)
+        .put("pythons", lines(pythons));
   }
 
   private static ReportOptions read(UnaryOperator<String> property, ReportOptions unset) {
@@ -93,7 +106,31 @@ record ReportOptions(
         unset.quick,
         text(property, "data", unset.data),
         text(property, "peer", unset.peer),
-        text(property, "java", unset.java));
+        text(property, "java", unset.java),
+        Boolean.parseBoolean(text(property, "threads", Boolean.toString(unset.threads))),
+        pythons(text(property, "pythons", lines(unset.pythons))));
+  }
+
+  /** Returns commands as lines of a version and a command. */
+  private static String lines(Map<String, String> pythons) {
+    return pythons.entrySet().stream()
+        .map(python -> python.getKey() + " " + python.getValue())
+        .collect(Collectors.joining("\n"));
+  }
+
+  private static Map<String, String> pythons(String lines) {
+    Map<String, String> pythons = new LinkedHashMap<>();
+    for (String line : lines.lines().filter(one -> !one.isBlank()).toList()) {
+      String version = line.substring(0, line.indexOf(' '));
+      String command = line.substring(version.length() + 1);
+      String other = pythons.put(version, command);
+      if (other != null) {
+        throw new IllegalArgumentException(
+            "--python %s: found PyTorch %s as of %s, expected another version"
+                .formatted(command, version, other));
+      }
+    }
+    return pythons;
   }
 
   /** Returns an option as it was typed; {@code otherwise} where it is not set. */

@@ -1,8 +1,10 @@
 package io.vertigrad.benchmarks.cells;
 
+import io.vertigrad.benchmarks.marginal.Phases;
 import io.vertigrad.benchmarks.report.BenchmarkTable;
 import io.vertigrad.benchmarks.report.Repetitions;
 import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
@@ -24,6 +26,9 @@ final class ReportTable {
     this.report = report;
     addHeader();
     addRows();
+    if (report.options().threads()) {
+      addThreads();
+    }
     text.append(WeakScaling.table(report));
     addNotes();
   }
@@ -67,44 +72,75 @@ final class ReportTable {
   }
 
   private void addRows() {
-    line(
-        "| cell | unit | better | turns | median | range | peer | range | ours / peer | range"
-            + " | over one JVM | range |");
-    line("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    List<String> columns =
+        new ArrayList<>(List.of("cell", "unit", "better", "turns", "median", "range"));
+    for (String version : report.versions()) {
+      String peer = peer(version);
+      columns.addAll(List.of(peer, "range", "ours / " + peer, "range"));
+    }
+    columns.addAll(List.of("over one JVM", "range"));
+    head(columns);
     report.measuredCells().forEach(this::addCell);
     line("");
   }
 
   private void addCell(String cell) {
-    Optional<String> peer = report.peerOf(cell);
-    for (Figure figure : Figure.values()) {
-      Map<Integer, Double> ours = report.byTurn(cell, false, figure);
+    for (Figure figure : Figure.rows()) {
+      Map<Integer, Double> ours = report.byTurn(cell, figure);
       if (!ours.isEmpty()) {
-        Map<Integer, Double> theirs =
-            peer.map(key -> report.byTurn(key, true, figure)).orElse(Map.of());
-        Collection<Double> ratios = ratios(ours, theirs).values();
-        Collection<Double> overOneJvm =
-            ratios(
-                    ours,
-                    oneJvm(cell).map(one -> report.byTurn(one, false, figure)).orElse(Map.of()))
-                .values();
-        line(
-            "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |"
-                .formatted(
-                    cell,
-                    figure.unit(),
-                    figure.higherIsBetter() ? "more" : "less",
-                    ours.size(),
-                    median(ours.values(), BenchmarkTable::number),
-                    range(ours.values(), BenchmarkTable::number),
-                    median(theirs.values(), BenchmarkTable::number),
-                    range(theirs.values(), BenchmarkTable::number),
-                    median(ratios, ReportTable::ratio),
-                    range(ratios, ReportTable::ratio),
-                    median(overOneJvm, ReportTable::ratio),
-                    range(overOneJvm, ReportTable::ratio)));
+        List<String> columns = new ArrayList<>();
+        columns.addAll(List.of(cell, figure.unit(), figure.higherIsBetter() ? "more" : "less"));
+        columns.add(Integer.toString(ours.size()));
+        addMedian(columns, ours, BenchmarkTable::number);
+        for (String version : report.versions()) {
+          Map<Integer, Double> theirs = report.ofPeer(cell, version, figure);
+          addMedian(columns, theirs, BenchmarkTable::number);
+          addMedian(columns, ratios(ours, theirs), ReportTable::ratio);
+        }
+        Map<Integer, Double> oneJvm =
+            oneJvm(cell).map(one -> report.byTurn(one, figure)).orElse(Map.of());
+        addMedian(columns, ratios(ours, oneJvm), ReportTable::ratio);
+        line(columns);
       }
     }
+  }
+
+  private static void addMedian(
+      List<String> columns, Map<Integer, Double> values, DoubleFunction<String> format) {
+    columns.add(median(values.values(), format));
+    columns.add(range(values.values(), format));
+  }
+
+  /** Adds a table of processor time by kind of thread, of the cells that have it. */
+  private void addThreads() {
+    List<String> cells =
+        report.measuredCells().stream()
+            .filter(cell -> !report.byTurn(cell, Figure.WORKERS).isEmpty())
+            .toList();
+    if (cells.isEmpty()) {
+      return;
+    }
+    line("## Threads");
+    line("");
+    line("Milliseconds of processor time for a round, steady, by kind of thread: medians.");
+    line("");
+    List<String> columns = new ArrayList<>(List.of("cell", "turns"));
+    Figure.ofThreads().forEach(figure -> columns.add(figure.unit()));
+    columns.add("all");
+    head(columns);
+    for (String cell : cells) {
+      List<String> row = new ArrayList<>();
+      row.add(cell);
+      row.add(Integer.toString(report.byTurn(cell, Figure.WORKERS).size()));
+      for (Figure figure : Figure.ofThreads()) {
+        row.add(median(report.byTurn(cell, figure).values(), BenchmarkTable::number));
+      }
+      row.add(
+          median(
+              report.byTurn(cell, Figure.CPU_MILLIS_PER_ROUND).values(), BenchmarkTable::number));
+      line(row);
+    }
+    line("");
   }
 
   /** Returns the name of the same cell in one JVM; empty for that cell itself. */
@@ -129,13 +165,23 @@ final class ReportTable {
     report.notes().forEach(note -> line("- note: " + note.lines().findFirst().orElse("")));
     report.skipped().forEach((cell, reason) -> line("- skipped: %s: %s".formatted(cell, reason)));
     report.measurements().stream()
+        .filter(one -> one.figures().containsKey(Figure.COMPILER_SHARE))
+        .forEach(
+            one ->
+                Phases.warning(one.figures().get(Figure.COMPILER_SHARE))
+                    .ifPresent(
+                        warning ->
+                            line(
+                                "- note: %s, turn %s: %s"
+                                    .formatted(one.cell(), one.turn(), warning))));
+    report.measurements().stream()
         .filter(one -> one.failure().isPresent())
         .forEach(
             one ->
                 line(
                     "- failed: %s%s, turn %s: %s"
                         .formatted(
-                            one.peer() ? "peer of " : "",
+                            program(one.peer()),
                             one.cell(),
                             one.turn(),
                             one.failure().get().lines().findFirst().orElse(""))));
@@ -143,6 +189,25 @@ final class ReportTable {
 
   static String ratio(double value) {
     return String.format(Locale.ROOT, "%.2f", value);
+  }
+
+  /** Returns the heading of a peer: with its version of PyTorch where several are compared. */
+  static String peer(String version) {
+    return version.isEmpty() ? "peer" : "PyTorch " + version;
+  }
+
+  /** Returns the words before the name of what was measured. */
+  static String program(Optional<String> peer) {
+    return peer.map(version -> peer(version) + " of ").orElse("");
+  }
+
+  private void head(List<String> columns) {
+    line(columns);
+    line(columns.stream().map(column -> "---").toList());
+  }
+
+  private void line(List<String> columns) {
+    line("| " + String.join(" | ", columns) + " |");
   }
 
   private void line(String words) {

@@ -1,10 +1,12 @@
 package io.vertigrad.benchmarks.cells;
 
 import io.vertigrad.benchmarks.report.BenchmarkTable;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -19,24 +21,9 @@ final class WeakScaling {
           + " over workers.";
 
   private static final List<String> COLUMNS =
-      List.of(
-          "case",
-          "workers",
-          "turns",
-          "speed-up",
-          "range",
-          "efficiency",
-          "CPU",
-          "range",
-          "peer: speed-up",
-          "range",
-          "efficiency",
-          "CPU",
-          "range",
-          "speed-up, ours / peer",
-          "range",
-          "CPU, ours / peer",
-          "range");
+      List.of("case", "workers", "turns", "speed-up", "range", "efficiency", "CPU", "range");
+
+  private static final Figure SPEED = Figure.SAMPLES_PER_SECOND;
 
   private final ReportFile report;
   private final StringBuilder text = new StringBuilder();
@@ -73,8 +60,15 @@ final class WeakScaling {
     WeakScaling table = new WeakScaling(report);
     if (!cases.isEmpty()) {
       table.text.append("## Weak scaling\n\n").append(EXPLANATION).append("\n\n");
-      table.line(COLUMNS);
-      table.line(COLUMNS.stream().map(column -> "---").toList());
+      List<String> columns = new ArrayList<>(COLUMNS);
+      for (String version : report.versions()) {
+        String peer = ReportTable.peer(version);
+        columns.addAll(List.of(peer + ": speed-up", "range", "efficiency", "CPU", "range"));
+        columns.addAll(List.of("speed-up, ours / " + peer, "range"));
+        columns.addAll(List.of("CPU, ours / " + peer, "range"));
+      }
+      table.line(columns);
+      table.line(columns.stream().map(column -> "---").toList());
       cases.forEach((name, cells) -> cells.keySet().forEach(n -> table.addRow(name, cells, n)));
       table.text.append('\n');
     }
@@ -84,38 +78,40 @@ final class WeakScaling {
   private void addRow(String name, Map<Integer, String> cells, int workers) {
     String cell = cells.get(workers);
     String one = cells.getOrDefault(1, "");
-    Gain ours = gain(cell, one, workers, false);
-    Gain theirs =
-        gain(report.peerOf(cell).orElse(""), report.peerOf(one).orElse(""), workers, true);
-    Map<Integer, Double> speedUps = ReportTable.ratios(ours.speedUps(), theirs.speedUps());
-    Map<Integer, Double> cpu = ReportTable.ratios(ours.cpuMillis(), theirs.cpuMillis());
-    line(
-        List.of(
-            name,
-            Integer.toString(workers),
-            Integer.toString(ours.cpuMillis().size()),
-            ratio(ours.speedUps()),
-            ratioRange(ours.speedUps()),
-            ratio(over(ours.speedUps(), workers)),
-            ReportTable.median(ours.cpuMillis().values(), BenchmarkTable::number),
-            ReportTable.range(ours.cpuMillis().values(), BenchmarkTable::number),
-            ratio(theirs.speedUps()),
-            ratioRange(theirs.speedUps()),
-            ratio(over(theirs.speedUps(), workers)),
-            ReportTable.median(theirs.cpuMillis().values(), BenchmarkTable::number),
-            ReportTable.range(theirs.cpuMillis().values(), BenchmarkTable::number),
-            ratio(speedUps),
-            ratioRange(speedUps),
-            ratio(cpu),
-            ratioRange(cpu)));
+    Gain ours = gain(workers, figure -> report.byTurn(cell, figure), report.byTurn(one, SPEED));
+    List<String> columns =
+        new ArrayList<>(
+            List.of(name, Integer.toString(workers), Integer.toString(ours.cpuMillis().size())));
+    addGain(columns, ours, workers);
+    for (String version : report.versions()) {
+      Gain theirs =
+          gain(
+              workers,
+              figure -> report.ofPeer(cell, version, figure),
+              report.ofPeer(one, version, SPEED));
+      addGain(columns, theirs, workers);
+      Map<Integer, Double> speedUps = ReportTable.ratios(ours.speedUps(), theirs.speedUps());
+      Map<Integer, Double> cpu = ReportTable.ratios(ours.cpuMillis(), theirs.cpuMillis());
+      columns.addAll(List.of(ratio(speedUps), ratioRange(speedUps), ratio(cpu), ratioRange(cpu)));
+    }
+    line(columns);
   }
 
-  private Gain gain(String cell, String one, int workers, boolean peer) {
+  private static void addGain(List<String> columns, Gain gain, int workers) {
+    columns.addAll(
+        List.of(
+            ratio(gain.speedUps()),
+            ratioRange(gain.speedUps()),
+            ratio(over(gain.speedUps(), workers)),
+            ReportTable.median(gain.cpuMillis().values(), BenchmarkTable::number),
+            ReportTable.range(gain.cpuMillis().values(), BenchmarkTable::number)));
+  }
+
+  private static Gain gain(
+      int workers, Function<Figure, Map<Integer, Double>> byTurn, Map<Integer, Double> speedOfOne) {
     return new Gain(
-        ReportTable.ratios(
-            report.byTurn(cell, peer, Figure.SAMPLES_PER_SECOND),
-            report.byTurn(one, peer, Figure.SAMPLES_PER_SECOND)),
-        over(report.byTurn(cell, peer, Figure.CPU_MILLIS_PER_ROUND), workers));
+        ReportTable.ratios(byTurn.apply(SPEED), speedOfOne),
+        over(byTurn.apply(Figure.CPU_MILLIS_PER_ROUND), workers));
   }
 
   private static Map<Integer, Double> over(Map<Integer, Double> values, int workers) {

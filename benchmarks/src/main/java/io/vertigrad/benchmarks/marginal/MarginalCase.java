@@ -30,14 +30,17 @@ public record MarginalCase(
 
   private static final int WORKERS = 2;
 
+  /** So that the first fifth of a run has some rounds. */
+  private static final int FEWEST_ROUNDS = 10;
+
   /** The models of {@code benchmarks/run marginal}. */
   private static final List<Trained> MODELS =
       List.of(Trained.CONVNET, Trained.MLP, Trained.MLP_25M);
 
   /** A model, with its batch size and its relative number of rounds. */
   public enum Trained {
-    CONVNET("convnet", "convnet", 0, 128, 4),
-    CONVNET_B32("convnet", "convnet", 0, 32, 4),
+    CONVNET("convnet", "convnet", 0, 128, 1),
+    CONVNET_B32("convnet", "convnet", 0, 32, 1),
     MLP("mlp", "mlp", 512, 64, 1),
     MLP_B32("mlp", "mlp", 512, 32, 1),
     MLP_B256("mlp", "mlp", 512, 256, 0.5),
@@ -64,11 +67,11 @@ public record MarginalCase(
     }
 
     /**
-     * Returns the rounds to run for this number of rounds of the MLP, so that all models take a
-     * similar time.
+     * Returns the rounds to measure for this number of rounds of the MLP, so that large models do
+     * not take too long.
      */
     int rounds(int ofMlp) {
-      return (int) Math.max(1, ofMlp * rounds);
+      return (int) Math.max(FEWEST_ROUNDS, ofMlp * rounds);
     }
 
     /** Returns the model and its batch size: {@code mlp b64}. */

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** Runs {@code ./vertigrad train} as a user would, and reads its result files. */
@@ -44,6 +45,28 @@ public final class TrainCommandLine {
    * @param cpuSeconds user and system time of all processes, their start included
    */
   public record Timed(Trained run, double seconds, double cpuSeconds) {}
+
+  /**
+   * A run and the processor time of its threads.
+   *
+   * @param run the run's files
+   * @param samples taken while it ran, in their order
+   */
+  public record Sampled(Trained run, List<ThreadSampler.Sample> samples) {}
+
+  /**
+   * Trains a job to its end, and samples its threads' processor time.
+   *
+   * @param job a whole job file
+   * @param processes whether each role has its own process
+   */
+  public static Sampled sample(JsonObject job, boolean processes)
+      throws IOException, InterruptedException {
+    try (ThreadSampler sampler = new ThreadSampler()) {
+      Trained run = train(job, processes, List.of(), sampler::start);
+      return new Sampled(run, sampler.stop());
+    }
+  }
 
   /**
    * Trains a job to its end and measures the whole command.
@@ -89,15 +112,26 @@ public final class TrainCommandLine {
    */
   public static Trained train(JsonObject job, boolean processes, List<String> before)
       throws IOException, InterruptedException {
+    return train(job, processes, before, started -> {});
+  }
+
+  private static Trained train(
+      JsonObject job, boolean processes, List<String> before, Consumer<ProcessHandle> started)
+      throws IOException, InterruptedException {
     Path folder = Files.createTempDirectory("vertigrad-benchmark-");
     try {
-      return run(job, processes, before, folder);
+      return run(job, processes, before, folder, started);
     } finally {
       delete(folder);
     }
   }
 
-  private static Trained run(JsonObject job, boolean processes, List<String> before, Path folder)
+  private static Trained run(
+      JsonObject job,
+      boolean processes,
+      List<String> before,
+      Path folder,
+      Consumer<ProcessHandle> started)
       throws IOException, InterruptedException {
     Path file = folder.resolve("job.json");
     Path run = folder.resolve("run");
@@ -114,6 +148,7 @@ public final class TrainCommandLine {
             .redirectErrorStream(true)
             .redirectOutput(output.toFile())
             .start();
+    started.accept(process.toHandle());
     boolean ended = process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES);
     if (!ended || process.exitValue() != 0) {
       process.destroyForcibly();

@@ -16,8 +16,10 @@ public final class BenchmarkReport {
   private final boolean quick;
   private final Machine machine = Machine.here();
   private final List<BenchmarkRow> rows = new ArrayList<>();
+  private final List<BenchmarkRow> details = new ArrayList<>();
   private final List<String> remarks = new ArrayList<>();
   private final List<String> failures = new ArrayList<>();
+  private boolean detailed;
 
   public BenchmarkReport(String benchmark, boolean quick) {
     this.benchmark = benchmark;
@@ -30,6 +32,16 @@ public final class BenchmarkReport {
     System.err.println(
         "  %s: %s %s"
             .formatted(row.name(), BenchmarkTable.number(row.measured().median()), row.unit()));
+  }
+
+  /** Adds a row that is only in the file, unless details are printed. */
+  public void addDetail(BenchmarkRow row) {
+    details.add(row);
+  }
+
+  /** Prints details in a table of their own, below the rows. */
+  public void printDetails() {
+    detailed = true;
   }
 
   /**
@@ -53,23 +65,37 @@ public final class BenchmarkReport {
     return List.copyOf(rows);
   }
 
+  public List<BenchmarkRow> details() {
+    return List.copyOf(details);
+  }
+
   JsonObject toJson() {
-    JsonArray measured = new JsonArray();
-    rows.forEach(row -> measured.add(row.toJson()));
     JsonObject json = new JsonObject();
+    if (!details.isEmpty()) {
+      json.put("details", toJson(details));
+    }
     if (!failures.isEmpty()) {
       json.put("failures", new JsonArray(List.copyOf(failures)));
     }
     return json.put("benchmark", benchmark)
         .put("quick", quick)
         .put("machine", machine.toJson())
-        .put("rows", measured)
+        .put("rows", toJson(rows))
         .put("remarks", new JsonArray(List.copyOf(remarks)));
+  }
+
+  private static JsonArray toJson(List<BenchmarkRow> rows) {
+    JsonArray all = new JsonArray();
+    rows.forEach(row -> all.add(row.toJson()));
+    return all;
   }
 
   public void print(PrintStream out) {
     out.printf("%n%s%s on %s%n%n", benchmark, quick ? " (quick)" : "", machine);
     out.print(new BenchmarkTable(rows));
+    if (detailed) {
+      out.printf("%n%s", new BenchmarkTable(details));
+    }
     remarks.forEach(remark -> out.println("  * " + remark));
     failures.forEach(failure -> out.println("  FAILED: " + failure));
   }

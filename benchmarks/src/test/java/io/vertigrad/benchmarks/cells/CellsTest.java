@@ -22,6 +22,8 @@ class CellsTest {
   private static final String COMMAND = "command, conf/mnist-sync.json, processes";
   private static final Pattern WEAK_SCALING =
       Pattern.compile("weak scaling, (.+) b(\\d+), (.+), (\\d+) workers?, (processes|one JVM)");
+  private static final Pattern MARGINAL =
+      Pattern.compile("marginal, (.+) b(\\d+), (\\d+) workers, (.+)");
 
   @TempDir Path folder;
 
@@ -134,18 +136,35 @@ class CellsTest {
 
   @Test
   void shouldHaveAPeerOfEachWeakScalingCell() throws Exception {
-    List<String> names = weakScaling(8).stream().map(Cell::name).toList();
+    PeerCommands peers = gloo();
 
-    PeerCommands peers = PeerCommands.read(Path.of("peers/gloo.json"), names);
-
-    assertEquals(36, peers.commands().size());
-    for (String name : names) {
+    assertEquals(36 + 6, peers.commands().size());
+    for (String name : weakScaling(8).stream().map(Cell::name).toList()) {
       Matcher parts = WEAK_SCALING.matcher(name);
       assertTrue(parts.matches(), name);
       assertEquals(
           "${PYTHON:-python3} gloo.py --model %s --batch %s --strategy %s --workers %s"
               .formatted(parts.group(1), parts.group(2), parts.group(3), parts.group(4)),
           peers.commands().get(peers.keyOf(name).orElseThrow()));
+    }
+  }
+
+  @Test
+  void shouldHaveOnePeerOfAllPlacesOfTraining() throws Exception {
+    PeerCommands peers = gloo();
+
+    for (String place : List.of("one JVM", "processes", "streams")) {
+      String key = peers.keyOf("marginal, mlp b64, 2 workers, dpsgd, " + place).orElseThrow();
+      assertEquals("marginal, mlp b64, 2 workers, dpsgd", key);
+    }
+    for (Map.Entry<String, String> peer : peers.commands().entrySet()) {
+      Matcher parts = MARGINAL.matcher(peer.getKey());
+      if (parts.matches()) {
+        assertEquals(
+            "${PYTHON:-python3} gloo.py --model %s --batch %s --strategy %s --workers %s"
+                .formatted(parts.group(1), parts.group(2), parts.group(4), parts.group(3)),
+            peer.getValue());
+      }
     }
   }
 
@@ -158,6 +177,11 @@ class CellsTest {
 
     assertEquals(cell.figures(), List.copyOf(figures.keySet()));
     assertTrue(figures.get(Figure.WALL_MILLIS_PER_ROUND) > 0, figures::toString);
+  }
+
+  private static PeerCommands gloo() throws IOException {
+    List<String> names = cells("").stream().map(Cell::name).toList();
+    return PeerCommands.read(Path.of("peers/gloo.json"), names);
   }
 
   private static List<Cell> weakScaling(int processors) {

@@ -57,6 +57,15 @@ class PeerCommandsTest {
         measure("echo \"{\\\"samplesPerSecond\\\": $ROUNDS}\""));
   }
 
+  @Test
+  void shouldPassThePythonToACommand() throws Exception {
+    PeerCommands peers =
+        new PeerCommands(file, Map.of("marginal", "echo \"{\\\"samplesPerSecond\\\": $PYTHON}\""));
+
+    assertEquals(
+        Map.of(Figure.SAMPLES_PER_SECOND, 7.0), peers.measure("marginal", FIGURES, 150, "7"));
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = ';',
@@ -112,7 +121,8 @@ class PeerCommandsTest {
   }
 
   private Map<Figure, Double> measure(String command) throws Exception {
-    return new PeerCommands(file, Map.of("marginal", command)).measure("marginal", FIGURES, 150);
+    return new PeerCommands(file, Map.of("marginal", command))
+        .measure("marginal", FIGURES, 150, "");
   }
 
   private PeerCommands read(String text) throws IOException {

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -49,7 +50,7 @@ class ReportCommandTest {
         List.of("seq, fast, a", "b", "seq, fast, c", "seq, fast, a", "b", "seq, fast, c"), order);
     List<String> measured =
         ReportFile.read(json, MACHINE).measurements().stream()
-            .map(one -> one.turn() + " " + one.cell() + (one.peer() ? ", peer" : ""))
+            .map(one -> one.turn() + " " + one.cell() + (one.peer().isPresent() ? ", peer" : ""))
             .toList();
     assertEquals(
         List.of(
@@ -82,6 +83,74 @@ class ReportCommandTest {
     assertTrue(lines.contains("| machine | EPYC, 2 cores, 8.0 GiB |"), lines::toString);
     assertTrue(lines.contains("| command | `./benchmarks/run report` |"), lines::toString);
     assertFalse(Files.readString(json).contains("NaN"));
+  }
+
+  @Test
+  void shouldMeasureAPeerOnceATurnWithEachPython() throws Exception {
+    Map<String, String> set = Map.of("turns", "2", "pythons", "1.13.1 4\n2.14.0 16");
+    ReportFile begun = ReportFile.begin(json, MACHINE, options(set));
+
+    run(
+        begun,
+        peer("seq", "echo \"{\\\"seconds\\\": $PYTHON}\""),
+        one("seq, a", 2, 8),
+        one("seq, b", 4, 4));
+
+    ReportFile read = ReportFile.read(json, MACHINE);
+    assertEquals(
+        List.of("seq, a", "PyTorch 1.13.1 of seq", "PyTorch 2.14.0 of seq", "seq, b"),
+        read.measurements().stream()
+            .filter(one -> one.turn() == 1)
+            .map(one -> ReportTable.program(one.peer()) + one.cell())
+            .toList());
+    assertTrue(
+        table()
+            .contains(
+                "| cell | unit | better | turns | median | range | PyTorch 1.13.1 | range"
+                    + " | ours / PyTorch 1.13.1 | range | PyTorch 2.14.0 | range"
+                    + " | ours / PyTorch 2.14.0 | range | over one JVM | range |"),
+        table()::toString);
+    assertTrue(
+        table()
+            .contains(
+                "| seq, a | s, wall | less | 2 | 5.00 | 2.00 to 8.00 | 4.00 | 4.00 to 4.00 | 1.25"
+                    + " | 0.50 to 2.00 | 16.0 | 16.0 to 16.0 | 0.31 | 0.13 to 0.50 |  |  |"),
+        table()::toString);
+
+    // The report goes on with both.
+    order.clear();
+    run(read, peer("seq", "exit 1"), one("seq, a"), one("seq, b"));
+    assertEquals(List.of(), order);
+  }
+
+  @Test
+  void shouldPrintThreadsOnlyOnDemandAndNoteCompilersThatDidNotRest() throws Exception {
+    Cell cell = training("m", 0.05);
+    run(begin(1), PeerCommands.NONE, cell);
+    assertFalse(table().contains("## Threads"), table()::toString);
+
+    ReportFile again = ReportFile.read(json, MACHINE);
+    new ReportCommand(again, List.of(cell), PeerCommands.NONE, () -> nowNanos)
+        .run("report --threads", options(Map.of("turns", "1", "threads", "true")));
+
+    List<String> lines = table();
+    int heading = lines.indexOf("## Threads");
+    assertTrue(heading > 0, lines::toString);
+    assertEquals(
+        List.of(
+            "| cell | turns | event loops | workers | strategies | compilers | garbage collectors"
+                + " | other threads | all |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            "| m | 1 | 1.00 | 2.00 | 3.00 | 4.00 | 5.00 | 6.00 | 21.0 |"),
+        lines.subList(heading + 4, heading + 7));
+    assertTrue(
+        lines.contains(
+            "| m | round, steady from | less | 1 | 700 | 700 to 700 |  |  |  |  |  |  |"));
+    assertEquals(
+        List.of(
+            "- note: m, turn 1: steady is the last quarter of the run, before which the compilers"
+                + " took 5.0 % of the processor time, expected less than 2 %: more --rounds"),
+        remarks());
   }
 
   @Test
@@ -302,16 +371,12 @@ class ReportCommandTest {
   }
 
   private ReportFile begin(int turns, int minutes) {
-    Map<String, Integer> set = Map.of("turns", turns, "minutes", minutes);
     return ReportFile.begin(
-        json,
-        MACHINE,
-        ReportOptions.read(
-            name ->
-                Optional.ofNullable(set.get(name.substring(name.lastIndexOf('.') + 1)))
-                    .map(Object::toString)
-                    .orElse(null),
-            false));
+        json, MACHINE, options(Map.of("turns", "" + turns, "minutes", "" + minutes)));
+  }
+
+  private static ReportOptions options(Map<String, String> set) {
+    return ReportOptions.read(name -> set.get(name.substring(name.lastIndexOf('.') + 1)), false);
   }
 
   private PeerCommands peer(String key, String command) {
@@ -341,6 +406,16 @@ class ReportCommandTest {
             Map.of(
                 Figure.SAMPLES_PER_SECOND, turns.next(),
                 Figure.CPU_MILLIS_PER_ROUND, turns.next()));
+  }
+
+  /** Returns a cell of training, with a millisecond more of each kind of thread. */
+  private static Cell training(String name, double compilerShare) {
+    Map<Figure, Double> figures = new EnumMap<>(Figure.class);
+    Figure.ofThreads().forEach(figure -> figures.put(figure, 1.0 + figures.size()));
+    figures.put(Figure.CPU_MILLIS_PER_ROUND, 21.0);
+    figures.put(Figure.STEADY_FROM_ROUND, 700.0);
+    figures.put(Figure.COMPILER_SHARE, compilerShare);
+    return new Cell(name, Figure.TRAINING, Optional.empty(), () -> figures);
   }
 
   private Cell skipped(String name, String reason) {

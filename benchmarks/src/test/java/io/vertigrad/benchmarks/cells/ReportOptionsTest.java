@@ -2,7 +2,9 @@ package io.vertigrad.benchmarks.cells;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,7 +17,7 @@ class ReportOptionsTest {
     ReportOptions options = read(Map.of("data", ""));
 
     assertEquals(3, options.turns());
-    assertEquals(1_500, options.rounds());
+    assertEquals(5_000, options.rounds());
     assertEquals(0, options.minutes());
     assertEquals("", options.cells().pattern());
     assertEquals("", options.data());
@@ -52,11 +54,34 @@ class ReportOptionsTest {
   }
 
   @Test
+  void shouldContinueWithEachPythonAndItsVersion() {
+    String lines = "2.14.0 /opt/a b/python\n1.13.1 python3\n";
+    ReportOptions before =
+        ReportOptions.fromJson(read(Map.of("pythons", lines, "threads", "true")).toJson());
+
+    ReportOptions after = resume(Map.of(), false, before);
+
+    assertEquals(
+        List.of(Map.entry("2.14.0", "/opt/a b/python"), Map.entry("1.13.1", "python3")),
+        List.copyOf(after.pythons().entrySet()));
+    assertTrue(after.threads());
+    assertEquals(Map.of("2.0", "x"), resume(Map.of("pythons", "2.0 x"), false, before).pythons());
+  }
+
+  @Test
+  void shouldRefuseTwoPythonsOfOneVersion() {
+    assertEquals(
+        "--python b: found PyTorch 2.0 as of a, expected another version",
+        assertThrows(IllegalArgumentException.class, () -> read(Map.of("pythons", "2.0 a\n2.0 b")))
+            .getMessage());
+  }
+
+  @Test
   void shouldNotContinueWithRoundsOfAnotherLength() {
     ReportOptions before = read(Map.of());
 
     assertEquals(
-        "--rounds 30: expected 1500, as the report was begun",
+        "--rounds 30: expected 5000, as the report was begun",
         assertThrows(
                 IllegalArgumentException.class, () -> resume(Map.of("rounds", "30"), false, before))
             .getMessage());

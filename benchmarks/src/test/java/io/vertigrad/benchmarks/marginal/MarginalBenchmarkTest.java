@@ -3,78 +3,76 @@ package io.vertigrad.benchmarks.marginal;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.vertigrad.benchmarks.marginal.MarginalBenchmark.Spent;
+import io.vertigrad.benchmarks.process.ThreadKind;
+import io.vertigrad.benchmarks.process.ThreadSampler.Sample;
+import io.vertigrad.benchmarks.process.TrainCommandLine.Sampled;
+import io.vertigrad.benchmarks.process.TrainCommandLine.Trained;
 import io.vertigrad.benchmarks.report.BenchmarkReport;
 import io.vertigrad.benchmarks.report.BenchmarkRow;
 import io.vertigrad.benchmarks.report.UnknownCaseException;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TransportKind;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 class MarginalBenchmarkTest {
 
-  private static final double START_SECONDS = 7;
+  private static final long START = 1_000_000;
   private static final double TOLERANCE = 1e-9;
 
-  @TempDir Path folder;
+  private final List<Integer> steps = new ArrayList<>();
 
   @Test
-  void shouldSubtractTheStartOfARun() throws Exception {
-    List<BenchmarkRow> rows = rows("mlp, sync, one JVM", Optional.empty());
+  void shouldMeasureOneRunOfTwiceTheRounds() throws Exception {
+    List<BenchmarkRow> rows = report("mlp, sync, one JVM").rows();
 
+    assertEquals(List.of(1, 200), steps);
     assertEquals(
-        List.of("mlp, sync, one JVM: wall", "mlp, sync, one JVM: CPU"),
+        List.of(
+            "mlp, sync, one JVM: first, wall",
+            "mlp, sync, one JVM: first, CPU",
+            "mlp, sync, one JVM: steady, wall",
+            "mlp, sync, one JVM: steady, CPU"),
         rows.stream().map(BenchmarkRow::name).toList());
-    assertEquals(5, rows.get(0).measured().median(), TOLERANCE);
-    assertEquals(8, rows.get(1).measured().median(), TOLERANCE);
+    assertEquals(
+        List.of(5.0, 8.0, 5.0, 8.0),
+        rows.stream().map(row -> Math.rint(row.measured().median() * 1e6) / 1e6).toList());
   }
 
   @Test
-  void shouldCompareProcessesWithOneJvmWhereThePeerHasNoFigure() throws Exception {
-    List<BenchmarkRow> rows = rows("mlp, sync", Optional.empty());
+  void shouldKeepTheProcessorTimeOfThreadsAsDetails() throws Exception {
+    List<BenchmarkRow> details = report("mlp, sync, one JVM").details();
 
-    BenchmarkRow streams = row(rows, "mlp, sync, stream: wall");
-    assertEquals("mlp, sync, one JVM: wall", streams.over());
+    assertEquals(
+        50, row(details, "mlp, sync, one JVM: steady from").measured().median(), TOLERANCE);
+    assertEquals(8, row(details, "mlp, sync, one JVM: workers").measured().median(), TOLERANCE);
+    assertEquals(0, row(details, "mlp, sync, one JVM: compilers").measured().median(), TOLERANCE);
+  }
+
+  @Test
+  void shouldCompareProcessesWithOneJvm() throws Exception {
+    BenchmarkRow streams = row(report("mlp, sync").rows(), "mlp, sync, stream: steady, wall");
+
+    assertEquals("mlp, sync, one JVM: steady, wall", streams.over());
     assertEquals(2, streams.ratio().orElseThrow(), TOLERANCE);
   }
 
   @Test
-  void shouldCompareWithThePeerWhereItHasAFigure() throws Exception {
-    Path file = folder.resolve("peer.csv");
-    Files.writeString(file, "# gloo\n\nmlp,sync, 10, 16\nmlp,async,1,2\n");
+  void shouldTakeFewerRoundsOfLargeModelsButSome() throws Exception {
+    report("convnet, sync, one JVM");
+    report("mlp25m, sync, one JVM");
 
-    List<BenchmarkRow> rows = rows("mlp, sync", Optional.of(file));
-
-    assertEquals(10, row(rows, "mlp, sync, peer: wall").measured().median(), TOLERANCE);
-    assertEquals(0.5, row(rows, "mlp, sync, one JVM: wall").ratio().orElseThrow(), TOLERANCE);
-    assertEquals(1, row(rows, "mlp, sync, stream: CPU").ratio().orElseThrow(), TOLERANCE);
-  }
-
-  @Test
-  void shouldNameTheLineOfThePeersFileThatIsNotAsExpected() throws Exception {
-    Path file = folder.resolve("peer.csv");
-    Files.writeString(file, "mlp,sync,6.7,11.0\nmlp,async,6.7\n");
-
-    String message =
-        assertThrows(IllegalArgumentException.class, () -> PeerFigures.read(file)).getMessage();
-
-    assertEquals(
-        file
-            + ": line 2: found 'mlp,async,6.7', expected MODEL,STRATEGY,WALL,CPU in milliseconds"
-            + " per round",
-        message);
+    assertEquals(List.of(1, 200, 1, 20), steps);
   }
 
   @Test
   void shouldRefuseAFilterThatMatchesNoCase() {
-    assertThrows(UnknownCaseException.class, () -> rows("mlp, gossip", Optional.empty()));
+    assertThrows(UnknownCaseException.class, () -> report("mlp, gossip"));
   }
 
   @Test
@@ -93,15 +91,30 @@ class MarginalBenchmarkTest {
             .collect(Collectors.toCollection(() -> EnumSet.noneOf(TransportKind.class))));
   }
 
-  private List<BenchmarkRow> rows(String only, Optional<Path> peer) throws Exception {
+  private BenchmarkReport report(String only) throws Exception {
     BenchmarkReport report = new BenchmarkReport("marginal", true);
-    new MarginalBenchmark(only, 100, peer, MarginalBenchmarkTest::spent).run(report, true);
-    return report.rows();
+    new MarginalBenchmark(only, 100, false, this::train).run(report, true);
+    return report;
   }
 
-  private static Spent spent(MarginalCase one, int rounds) {
-    double factor = one.processes() ? 2 : 1;
-    return new Spent(START_SECONDS + factor * 0.005 * rounds, 3 + factor * 0.008 * rounds);
+  /** Returns a run whose rounds take 5 ms, and 8 ms of a worker's; twice as long in processes. */
+  private Sampled train(MarginalCase one, int rounds) {
+    steps.add(rounds);
+    long factor = one.processes() ? 2 : 1;
+    long end = START + factor * 5 * rounds;
+    List<JsonObject> events =
+        List.of(
+            new JsonObject().put("type", "jobStarted").put("timeMillis", START),
+            new JsonObject()
+                .put("type", "workerProgress")
+                .put("timeMillis", end)
+                .put("rank", 0)
+                .put("step", rounds));
+    List<Sample> samples =
+        List.of(
+            new Sample(START, Map.of(ThreadKind.WORKERS, 7_000_000L)),
+            new Sample(end, Map.of(ThreadKind.WORKERS, (7 + factor * 8 * rounds) * 1_000_000L)));
+    return new Sampled(new Trained(new JsonObject(), events, List.of()), samples);
   }
 
   private static BenchmarkRow row(List<BenchmarkRow> rows, String name) {
