@@ -34,15 +34,11 @@ final class JavaCheck implements Check {
     if (!System.getProperty("os.arch").endsWith("64")) {
       return List.of(CheckResult.fail("Java", found, "install a 64-bit JDK"));
     }
-    Optional<Path> faster =
-        faster(Runtime.version().feature(), Path.of(System.getProperty("java.home")).getParent());
-    return List.of(
-        CheckResult.ok(
-            "Java",
-            found
-                + faster
-                    .map(home -> "; Java %s starts faster: JAVA_HOME=%s".formatted(version(home), home))
-                    .orElse("")));
+    String faster =
+        faster(Runtime.version().feature(), Path.of(System.getProperty("java.home")).getParent())
+            .map(home -> "; Java %s starts faster: JAVA_HOME=%s".formatted(version(home), home))
+            .orElse("");
+    return List.of(CheckResult.ok("Java", found + faster));
   }
 
   /**

@@ -23,7 +23,7 @@ class JavaCheckTest {
     Files.createFile(folder.resolve("file"));
 
     assertEquals(Optional.of(folder.resolve("jdk-26")), JavaCheck.faster(17, folder));
-    assertEquals(Optional.empty(), JavaCheck.faster(25, folder), "the running one has an AOT cache");
+    assertEquals(Optional.empty(), JavaCheck.faster(25, folder), "it has an AOT cache");
   }
 
   @Test
