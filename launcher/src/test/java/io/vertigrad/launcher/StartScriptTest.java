@@ -181,6 +181,24 @@ class StartScriptTest {
   }
 
   @Test
+  void shouldMakeAnAotCacheBesideTheFirstTrainingWhenAReleaseRunsOnJava25() throws Exception {
+    Files.writeString(folder.resolve("version"), "25.0.1");
+    Path script = release();
+
+    assertEnds(0, process(script.toString(), "train", "--processes"));
+    await("archive");
+    assertEquals(List.of("archive", "without"), calls().stream().sorted().toList());
+    go();
+    Path cache = home.resolve("lib/classes-25.0.1.aot");
+    Awaitility.await()
+        .atMost(LIMIT)
+        .until(() -> Files.exists(cache) && !Files.isSymbolicLink(home.resolve(cache + ".lock")));
+    assertEnds(0, process(script.toString(), "train", "--processes"));
+
+    assertEquals("cache", calls().get(2), "archived once: " + calls());
+  }
+
+  @Test
   void shouldDropAnArchiveWhoseJarsWereReplaced() throws Exception {
     built();
     assertEnds(0, start("node"));
@@ -416,6 +434,16 @@ class StartScriptTest {
     assertEnds(0, start("doctor"));
     Files.delete(folder.resolve("go"));
     Files.delete(folder.resolve("calls"));
+  }
+
+  /** Makes a release of the script; returns the script. */
+  private Path release() throws IOException {
+    Path script = Files.createDirectories(home.resolve("bin")).resolve("vertigrad");
+    Files.copy(home.resolve("vertigrad"), script);
+    Path lib = Files.createDirectories(home.resolve("lib"));
+    Files.createFile(lib.resolve("vertigrad-launcher-1.jar"));
+    Files.writeString(lib.resolve("classpath"), "./vertigrad-launcher-1.jar");
+    return script;
   }
 
   private void go() throws IOException {
