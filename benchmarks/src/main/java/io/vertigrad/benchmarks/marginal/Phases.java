@@ -3,7 +3,6 @@ package io.vertigrad.benchmarks.marginal;
 import io.vertigrad.benchmarks.process.ThreadKind;
 import io.vertigrad.benchmarks.process.ThreadSampler.Sample;
 import io.vertx.core.json.JsonObject;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -78,14 +77,26 @@ public record Phases(Window first, Window steady, double steadyFrom, double comp
       throw new IllegalStateException(
           "found no processor time of threads, expected /proc/PID/task/TID/schedstat of Linux");
     }
-    return new Calculation(samples, ranks(events), rounds).phases();
+    return new Calculation(threads(samples), progress(events), rounds).phases();
+  }
+
+  /** Returns the milliseconds of processor time by the time of a sample. */
+  private static Map<ThreadKind, TreeMap<Double, Double>> threads(List<Sample> samples) {
+    Map<ThreadKind, TreeMap<Double, Double>> threads = new EnumMap<>(ThreadKind.class);
+    for (ThreadKind kind : ThreadKind.values()) {
+      TreeMap<Double, Double> millis = new TreeMap<>();
+      samples.forEach(
+          one -> millis.put((double) one.timeMillis(), one.nanos(kind) / NANOS_PER_MILLI));
+      threads.put(kind, millis);
+    }
+    return threads;
   }
 
   /**
-   * Returns when each rank had reached which of its rounds: the time, in milliseconds, by the
-   * number of rounds.
+   * Returns when the workers had taken which round, in milliseconds by the mean of their steps:
+   * workers of async take as many steps together, but not each.
    */
-  private static List<TreeMap<Double, Double>> ranks(List<JsonObject> events) {
+  private static TreeMap<Double, Double> progress(List<JsonObject> events) {
     double start =
         events.stream()
             .filter(event -> event.getString("type").equals("jobStarted"))
@@ -95,23 +106,47 @@ public record Phases(Window first, Window steady, double steadyFrom, double comp
     Map<Integer, TreeMap<Double, Double>> ranks = new TreeMap<>();
     events.stream()
         .filter(event -> event.getString("type").equals("workerProgress"))
-        .sorted(Comparator.comparing(event -> event.getLong("timeMillis")))
         .forEach(
-            event -> {
-              TreeMap<Double, Double> times =
-                  ranks.computeIfAbsent(
-                      event.getInteger("rank"), rank -> new TreeMap<>(Map.of(0.0, start)));
-              times.putIfAbsent(event.getDouble("step"), event.getDouble("timeMillis"));
-            });
+            event ->
+                ranks
+                    .computeIfAbsent(
+                        event.getInteger("rank"), rank -> new TreeMap<>(Map.of(start, 0.0)))
+                    .merge(event.getDouble("timeMillis"), event.getDouble("step"), Math::max));
     if (ranks.isEmpty()) {
       throw new IllegalStateException("events.jsonl: found no workerProgress");
     }
-    return List.copyOf(ranks.values());
+    TreeMap<Double, Double> times = new TreeMap<>();
+    ranks.values().stream()
+        .flatMap(steps -> steps.keySet().stream())
+        .sorted()
+        .forEach(
+            time ->
+                times.putIfAbsent(
+                    ranks.values().stream()
+                        .mapToDouble(steps -> at(steps, time))
+                        .average()
+                        .orElseThrow(),
+                    time));
+    return times;
+  }
+
+  /** Returns the value at a place, between those of the nearest; outside that of the nearest. */
+  private static double at(TreeMap<Double, Double> values, double place) {
+    Map.Entry<Double, Double> before = values.floorEntry(place);
+    Map.Entry<Double, Double> after = values.ceilingEntry(place);
+    if (before == null || after == null) {
+      return (before == null ? after : before).getValue();
+    }
+    double distance = after.getKey() - before.getKey();
+    return distance == 0
+        ? after.getValue()
+        : before.getValue()
+            + (place - before.getKey()) / distance * (after.getValue() - before.getValue());
   }
 
   /** Interpolates between samples, and between events. */
   private record Calculation(
-      List<Sample> samples, List<TreeMap<Double, Double>> ranks, int rounds) {
+      Map<ThreadKind, TreeMap<Double, Double>> threads, TreeMap<Double, Double> times, int rounds) {
 
     Phases phases() {
       double from = 1.5 * rounds;
@@ -121,8 +156,7 @@ public record Phases(Window first, Window steady, double steadyFrom, double comp
       if (compilerShare(earliest) < RESTING) {
         start = earliest;
       } else {
-        for (Sample sample : samples) {
-          double time = sample.timeMillis();
+        for (double time : threads.get(ThreadKind.COMPILERS).keySet()) {
           if (time > earliest && time < latest && compilerShare(time) < RESTING) {
             start = time;
             break;
@@ -160,40 +194,23 @@ public record Phases(Window first, Window steady, double steadyFrom, double comp
       return window;
     }
 
-    /** Returns the time at which the last rank reached a round. */
+    /** Returns the time at which a round was taken; of the last one, less than one may lack. */
     private double reached(double round) {
-      return ranks.stream().mapToDouble(times -> reached(times, round)).max().orElseThrow();
-    }
-
-    private static double reached(TreeMap<Double, Double> times, double round) {
-      Map.Entry<Double, Double> after = times.ceilingEntry(round);
-      if (after == null) {
+      if (times.lastKey() <= round - 1) {
         throw new IllegalStateException(
             String.format(
                 Locale.ROOT,
-                "events.jsonl: found a worker that ended at step %.0f, expected %.0f",
+                "events.jsonl: found %.1f steps of a worker on average, expected %.0f",
                 times.lastKey(),
                 round));
       }
-      Map.Entry<Double, Double> before = times.floorEntry(round);
-      return between(round, before.getKey(), before.getValue(), after.getKey(), after.getValue());
+      return at(times, round);
     }
 
-    /** Returns the round that the slowest rank had reached at a time. */
     private double roundAt(double time) {
-      return ranks.stream().mapToDouble(times -> roundAt(times, time)).min().orElseThrow();
-    }
-
-    private static double roundAt(TreeMap<Double, Double> times, double time) {
-      Map.Entry<Double, Double> before = times.firstEntry();
-      for (Map.Entry<Double, Double> after : times.entrySet()) {
-        if (after.getValue() >= time) {
-          return between(
-              time, before.getValue(), before.getKey(), after.getValue(), after.getKey());
-        }
-        before = after;
-      }
-      return before.getKey();
+      TreeMap<Double, Double> rounds = new TreeMap<>();
+      times.forEach((round, at) -> rounds.put(at, round));
+      return at(rounds, time);
     }
 
     /** Returns the compilers' part of the processor time of the two seconds before a time. */
@@ -209,39 +226,11 @@ public record Phases(Window first, Window steady, double steadyFrom, double comp
       return millis.values().stream().collect(Collectors.summingDouble(Double::doubleValue));
     }
 
-    /** Returns the processor time until a time; outside the samples that of the nearest one. */
+    /** Returns the processor time until a time. */
     private Map<ThreadKind, Double> millis(double time) {
-      Sample before = samples.get(0);
-      Sample after = before;
-      for (Sample sample : samples) {
-        before = after;
-        after = sample;
-        if (sample.timeMillis() >= time) {
-          break;
-        }
-      }
-      double at = Math.max(before.timeMillis(), Math.min(after.timeMillis(), time));
       Map<ThreadKind, Double> millis = new EnumMap<>(ThreadKind.class);
-      for (ThreadKind kind : ThreadKind.values()) {
-        millis.put(
-            kind,
-            between(
-                    at,
-                    before.timeMillis(),
-                    before.nanos(kind),
-                    after.timeMillis(),
-                    after.nanos(kind))
-                / NANOS_PER_MILLI);
-      }
+      threads.forEach((kind, values) -> millis.put(kind, at(values, time)));
       return millis;
-    }
-
-    /** Returns the value at a place between two places with their values. */
-    private static double between(
-        double place, double first, double firstValue, double second, double secondValue) {
-      return second <= first
-          ? secondValue
-          : firstValue + (place - first) / (second - first) * (secondValue - firstValue);
     }
   }
 }
