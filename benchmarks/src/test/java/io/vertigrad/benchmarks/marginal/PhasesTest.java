@@ -62,7 +62,7 @@ class PhasesTest {
   }
 
   @Test
-  void shouldCountTheMeanOfAllRanksWhateverTheOrderOfEvents() {
+  void shouldCountTheMeanOfAllRanksWhenEventsComeInAnyOrder() {
     // Both end at the same time, as of async; until round 25 of the first the other rests.
     progress(1, START + 40_000, 150);
     progress(0, START + 40_000, 250);
