@@ -65,6 +65,7 @@ final class BrowserBridge implements Handler<SockJSSocket> {
       new Allowance(2 * SNAPSHOT_BYTES_PER_SECOND, SNAPSHOT_BYTES_PER_SECOND);
   private Optional<Snapshot> snapshot = Optional.empty();
   private long pendingBytes;
+  private long newestDelta;
   private long loggedNanos = System.nanoTime() - LOG_NANOS;
   private int notLogged;
 
@@ -104,9 +105,11 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     socket.handler(message -> receive(browser, message));
   }
 
-  /** Returns whether a browser that listens to the job has not been sent this delta yet. */
-  boolean lacks(long number) {
-    return sockets.stream().anyMatch(browser -> browser.lacks(number));
+  /** Returns whether a browser that listens to the job has not been sent the newest delta yet. */
+  boolean hasUnsentDelta() {
+    return sockets.stream()
+        .filter(browser -> browser.topics().contains(addresses.metrics()))
+        .anyMatch(browser -> browser.lacks(newestDelta));
   }
 
   /** Returns the unsent bytes for all browsers together. */
@@ -157,6 +160,9 @@ final class BrowserBridge implements Handler<SockJSSocket> {
     } else if (mayHandleMore(browser, address)) {
       topic(address).listeners().add(browser);
       browser.topics().add(address);
+      if (address.equals(addresses.metrics())) {
+        browser.listensAfter(newestDelta);
+      }
     }
   }
 
@@ -183,17 +189,20 @@ final class BrowserBridge implements Handler<SockJSSocket> {
   }
 
   private void deliver(String address, Message<?> message, Set<BrowserSocket> listeners) {
+    long number =
+        message.body() instanceof JsonObject delta
+                && "delta".equals(delta.getValue("kind"))
+                && delta.getValue("number") instanceof Number found
+            ? found.longValue()
+            : 0;
     if (address.equals(addresses.metrics())) {
       snapshot = Optional.empty();
+      newestDelta = Math.max(newestDelta, number);
     }
     if (listeners.isEmpty() || !(message.body() instanceof JsonObject body)) {
       return;
     }
     Buffer text = envelope(address).put("body", body).toBuffer();
-    long number =
-        "delta".equals(body.getValue("kind")) && body.getValue("number") instanceof Number found
-            ? found.longValue()
-            : 0;
     for (BrowserSocket browser : List.copyOf(listeners)) {
       write(browser, text, number);
     }

@@ -109,9 +109,14 @@ final class BrowserSocket {
     sentDelta = Math.max(sentDelta, number);
   }
 
-  /** Returns whether the browser listens to the job and has not been sent this delta yet. */
+  /** Records that the browser listens to the job from now on and will be sent later deltas. */
+  void listensAfter(long number) {
+    sentDelta = Math.max(sentDelta, number);
+  }
+
+  /** Returns whether the browser, which listens to the job, has not been sent this delta yet. */
   boolean lacks(long number) {
-    return sentDelta > 0 && sentDelta < number;
+    return sentDelta < number;
   }
 
   void close() {

@@ -5,7 +5,6 @@ import io.vertigrad.observability.JobRoutes;
 import io.vertigrad.training.ClusterStreams;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
-import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import java.util.concurrent.TimeUnit;
 
@@ -20,7 +19,6 @@ public final class DashboardVerticle extends VerticleBase {
   private static final long LOOK_MILLIS = 10;
 
   private volatile String url;
-  private long newestDelta;
   private JobRoutes probes;
   private BrowserBridge bridge;
 
@@ -30,7 +28,6 @@ public final class DashboardVerticle extends VerticleBase {
     bridge = new BrowserBridge(vertx, job.addresses());
     bridge.open();
     probes = new JobRoutes(vertx, job);
-    vertx.eventBus().consumer(job.addresses().metrics(), delta -> onDelta(delta.body()));
     Router router = DashboardRoutes.of(vertx, job, probes, bridge);
     return ClusterStreams.authenticate(vertx, job)
         .compose(proved -> new PageServer(vertx, job.dashboard()).start(router))
@@ -46,18 +43,12 @@ public final class DashboardVerticle extends VerticleBase {
     return lastWords(System.nanoTime());
   }
 
-  private void onDelta(Object message) {
-    if (message instanceof JsonObject delta && delta.getValue("number") instanceof Number newest) {
-      newestDelta = newest.longValue();
-    }
-  }
-
   /**
    * Waits up to a second until browsers have been sent the last delta, which says how the run
    * ended, before their sockets close.
    */
   private Future<?> lastWords(long begunNanos) {
-    return bridge.lacks(newestDelta) && System.nanoTime() - begunNanos < LAST_WORDS_NANOS
+    return bridge.hasUnsentDelta() && System.nanoTime() - begunNanos < LAST_WORDS_NANOS
         ? vertx.timer(LOOK_MILLIS, TimeUnit.MILLISECONDS).compose(go -> lastWords(begunNanos))
         : Future.succeededFuture();
   }

@@ -14,6 +14,9 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.junit5.VertxExtension;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -103,6 +106,51 @@ final class BrowserBridgeTest {
     await(server.close());
 
     until(() -> browsers.stream().allMatch(browser -> newest(browser) == 2));
+  }
+
+  /**
+   * As when a page has connected again without a web socket, asks for the run's stop, and the run
+   * stops at once: nothing is on its way to it between two of its requests.
+   */
+  @Test
+  void shouldWaitForABrowserThatPollsBeforeTheServerCloses() throws Exception {
+    Vertx server = Vertx.vertx();
+    DashboardVerticle page = new DashboardVerticle();
+    JsonObject job =
+        new JsonObject().put("job", "story").put("dashboard", new JsonObject().put("port", 0));
+    await(
+        server.deployVerticle(
+            page, new DeploymentOptions().setConfig(JobConfig.read("test", job).json())));
+    server.eventBus().consumer(STORY.metricsRequests(), message -> message.reply(message.body()));
+    String session = page.url() + "eventbus/000/abcdefgh/";
+    assertEquals("o\n", post(session + "xhr", ""));
+    JsonObject listen = new JsonObject().put("type", "register").put("address", STORY.metrics());
+    JsonObject ask =
+        new JsonObject()
+            .put("type", "send")
+            .put("address", STORY.metricsRequests())
+            .put("replyAddress", "me")
+            .put("body", SNAPSHOT);
+    post(session + "xhr_send", JsonArray.of(listen.encode(), ask.encode()).encode());
+    String snapshot = post(session + "xhr", "");
+    assertTrue(snapshot.contains("snapshot"), snapshot);
+
+    server.eventBus().publish(STORY.metrics(), delta(1));
+    Future<Void> closed = server.close();
+    TimeUnit.MILLISECONDS.sleep(200);
+    String last = post(session + "xhr", "");
+    await(closed);
+
+    assertTrue(last.contains("delta"), last);
+  }
+
+  private static String post(String address, String body) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(address))
+            .POST(HttpRequest.BodyPublishers.ofString(body))
+            .timeout(LIMIT)
+            .build();
+    return HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString()).body();
   }
 
   private static int newest(RawBrowser browser) {

@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertigrad.compute.ModelConfig;
 import io.vertigrad.compute.data.DataConfig;
 import io.vertigrad.compute.data.DataFingerprint;
@@ -66,6 +67,7 @@ final class ComponentFailureTest {
   private static final String RULE = OwnStrategy.class.getName();
 
   @TempDir private Path folder;
+  private final int port = FreePort.forCluster();
   private JsonObject strategy;
   private final List<Process> nodes = new ArrayList<>();
 
@@ -77,16 +79,16 @@ final class ComponentFailureTest {
 
   @ParameterizedTest
   @CsvSource({
-    "sample, '', 26011",
-    "sample, --processes, 26021",
-    "pass, '', 26031",
-    "pass, --processes, 26041",
-    "test, '', 26051",
-    "test, --processes, 26061",
+    "sample, ''",
+    "sample, --processes",
+    "pass, ''",
+    "pass, --processes",
+    "test, ''",
+    "test, --processes",
   })
-  void shouldEndTheJobOnceWithTheClassThatHasThrown(String fails, String option, int port)
+  void shouldEndTheJobOnceWithTheClassThatHasThrown(String fails, String option)
       throws IOException {
-    CommandRun run = train("run", fails, port, option);
+    CommandRun run = train("run", fails, option);
 
     assertEquals(1, run.exit(), run.out() + run.err());
     String why =
@@ -116,12 +118,11 @@ final class ComponentFailureTest {
 
   @ParameterizedTest
   @CsvSource({
-    "'', '.*data set SAMPLES failed at sample 77: .*', 28301",
-    "sync, '.*server 0: strategy \"RULE\" failed at .* this rule is broken, at RULE.*', 28321",
-    "allreduce, '.*worker \\d: strategy \"RULE\" failed at .* this rule is broken, at RULE.*', 28341",
+    "'', '.*data set SAMPLES failed at sample 77: .*'",
+    "sync, '.*server 0: strategy \"RULE\" failed at .* this rule is broken, at RULE.*'",
+    "allreduce, '.*worker \\d: strategy \"RULE\" failed at .* this rule is broken, at RULE.*'",
   })
-  void shouldEndTheJobOnceWhenAllMembersAreNodes(String rule, String why, int port)
-      throws Exception {
+  void shouldEndTheJobOnceWhenAllMembersAreNodes(String rule, String why) throws Exception {
     if (!rule.isEmpty()) {
       Path broken = Files.createFile(folder.resolve("broken"));
       strategy = JsonObject.of("name", RULE, "flag", broken.toString()).put("of", rule);
@@ -129,7 +130,7 @@ final class ComponentFailureTest {
     String fails = rule.isEmpty() ? "sample" : "";
     CompletableFuture<CommandRun> started =
         CompletableFuture.supplyAsync(
-            () -> train("run", fails, port, "--workers-here=0", "--servers-here=0"));
+            () -> train("run", fails, "--workers-here=0", "--servers-here=0"));
     Awaitility.await()
         .atMost(LIMIT_SECONDS, TimeUnit.SECONDS)
         .until(() -> started.isDone() || Files.exists(folder.resolve("run/secret")));
@@ -166,21 +167,20 @@ final class ComponentFailureTest {
 
   @ParameterizedTest
   @CsvSource({
-    "sync, --processes, 26121",
-    "async, '', 26131",
-    "ssp, '', 26141",
-    "allreduce, '', 26151",
-    "stages, '', 26171",
+    "sync, --processes",
+    "async, ''",
+    "ssp, ''",
+    "allreduce, ''",
+    "stages, ''",
   })
-  void shouldEndWithTheSameBitsWhenAMendedRuleGoesOn(String of, String option, int port)
-      throws IOException {
+  void shouldEndWithTheSameBitsWhenAMendedRuleGoesOn(String of, String option) throws IOException {
     Path broken = folder.resolve("broken");
     strategy = JsonObject.of("name", RULE, "flag", broken.toString()).put("of", of);
-    CommandRun whole = train("whole", "", port);
+    CommandRun whole = train("whole", "");
     assertEquals(0, whole.exit(), whole.err());
     Files.createFile(broken);
 
-    CommandRun failed = train("run", "", port, option);
+    CommandRun failed = train("run", "", option);
     Files.delete(broken);
     CommandRun resumed =
         CommandRun.of("resume", folder.resolve("run").toString(), "--no-dashboard");
@@ -212,7 +212,7 @@ final class ComponentFailureTest {
   void shouldReplaceTheWorkerWhenTheMachineHasFailed() throws IOException {
     OwnSamples.FAILURES.set(1);
 
-    CommandRun run = train("run", "disk", 26_081, "");
+    CommandRun run = train("run", "disk", "");
 
     assertEquals(0, run.exit(), run.err());
     assertEquals(5, count("memberJoined"), "and the worker that replaces the failed one");
@@ -222,7 +222,7 @@ final class ComponentFailureTest {
   @CsvSource({"open, ''", "open, --processes", "network, ''", "network, --processes"})
   void shouldEndBeforeTheStartWhenNothingCanBeCreated(String fails, String option)
       throws IOException {
-    CommandRun run = train("run", fails, 26_091, option);
+    CommandRun run = train("run", fails, option);
 
     assertEquals(2, run.exit(), run.out());
     String component = fails.equals("open") ? "data set \"" + DATA : "model \"" + NET;
@@ -232,14 +232,14 @@ final class ComponentFailureTest {
     assertEquals(0, count("processRestarted"));
   }
 
-  private CommandRun train(String name, String fails, int port, String... options) {
-    List<String> words = new ArrayList<>(List.of("train", job(fails, port).toString()));
+  private CommandRun train(String name, String fails, String... options) {
+    List<String> words = new ArrayList<>(List.of("train", job(fails).toString()));
     words.addAll(List.of("--no-dashboard", "--run-dir", folder.resolve(name).toString()));
     List.of(options).stream().filter(option -> !option.isEmpty()).forEach(words::add);
     return CommandRun.of(words.toArray(String[]::new));
   }
 
-  private Path job(String fails, int port) {
+  private Path job(String fails) {
     JsonObject json =
         new JsonObject()
             .put("job", "own")

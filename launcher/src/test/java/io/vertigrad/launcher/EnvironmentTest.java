@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonObject;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayOutputStream;
@@ -111,8 +112,9 @@ class EnvironmentTest {
     Path run = folder.resolve("run");
     Map<String, String> faked =
         Map.of("LD_PRELOAD", library.toString(), "FAST_CLOCK", fast.toString());
+    int port = FreePort.forCluster();
     List<String> waiting =
-        List.of("--workers", "2", "--workers-here", "1", "--set", "cluster.port=18251");
+        List.of("--workers", "2", "--workers-here", "1", "--set", "cluster.port=" + port);
     Process coordinator = start(faked, join(training(run, 20), waiting));
     try {
       Awaitility.await().atMost(LIMIT).until(() -> !coordinator.isAlive() || hasJoined(run));
@@ -123,7 +125,7 @@ class EnvironmentTest {
           CommandRun.of(
               "node",
               "--job",
-              "127.0.0.1:18351",
+              "127.0.0.1:" + (port + 100),
               "--secret",
               run.resolve("secret").toString(),
               "--role",

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -47,7 +48,13 @@ class InterruptedRunTest {
   @Test
   void shouldSaveTheRunWhenTheProcessGroupIsInterrupted() throws Exception {
     assumeTrue(interruptible(), "this process ignores interrupts, and so do all that it starts");
-    run = start("--processes", "--set", "evaluator.count=0", "--set", "cluster.port=17971");
+    run =
+        start(
+            "--processes",
+            "--set",
+            "evaluator.count=0",
+            "--set",
+            "cluster.port=" + FreePort.forCluster());
     Awaitility.await().atMost(LIMIT).until(() -> !run.isAlive() || steps() > 0);
 
     interrupt();
@@ -80,7 +87,7 @@ class InterruptedRunTest {
     all.forEach(setting -> options.addAll(List.of("--set", setting)));
     options.addAll(List.of("--steps", "100", "--no-dashboard"));
     List<String> group = new ArrayList<>(options);
-    group.addAll(List.of("--processes", "--set", "cluster.port=17991"));
+    group.addAll(List.of("--processes", "--set", "cluster.port=" + FreePort.forCluster()));
     run = start(job, group);
     Awaitility.await().atMost(LIMIT).until(() -> !run.isAlive() || steps() > 10);
 
@@ -111,7 +118,13 @@ class InterruptedRunTest {
   @Test
   void shouldEndAtOnceWhenInterruptedTwice() throws Exception {
     assumeTrue(interruptible(), "this process ignores interrupts, and so do all that it starts");
-    run = start("--processes", "--set", "evaluator.count=0", "--set", "cluster.port=17981");
+    run =
+        start(
+            "--processes",
+            "--set",
+            "evaluator.count=0",
+            "--set",
+            "cluster.port=" + FreePort.forCluster());
     Awaitility.await().atMost(LIMIT).until(() -> !run.isAlive() || steps() > 0);
     // The worker's process is stopped, so that an orderly end takes its ten seconds.
     ProcessHandle worker = worker();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
 import io.vertigrad.compute.ModelConfig;
@@ -204,7 +205,7 @@ final class InterruptedTrainingTest {
             "--workers-here",
             "0",
             "--set",
-            "cluster.port=18271");
+            "cluster.port=" + FreePort.forCluster());
 
     assertEquals(TERMINATED, ended.exit(), ended.err());
     JsonObject summary = new JsonObject(Files.readString(run.resolve("summary.json")));

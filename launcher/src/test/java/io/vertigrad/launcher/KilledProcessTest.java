@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class KilledProcessTest {
 
   @TempDir private Path folder;
+  private final int port = FreePort.forCluster();
 
   @AfterEach
   void nobodyIsLeftBehind() {
@@ -223,7 +225,7 @@ class KilledProcessTest {
             "exchange.evictMillis=60000",
             "exchange.drainSeconds=180",
             "workers.waitSeconds=180",
-            "cluster.port=17601");
+            "cluster.port=" + port);
     return ProcessRun.start(
         folder.resolve("run"), job, Stream.concat(settings, patient).toArray(String[]::new));
   }
@@ -243,7 +245,7 @@ class KilledProcessTest {
   private Process replacement() throws IOException {
     String job = folder.resolve("run/job.json").toString();
     return new ProcessBuilder(
-            JavaCommand.of("2g", "node", "--role", "worker", "--join", "127.0.0.1:17601", job))
+            JavaCommand.of("2g", "node", "--role", "worker", "--join", "127.0.0.1:" + port, job))
         .redirectErrorStream(true)
         .redirectOutput(folder.resolve("replacement.log").toFile())
         .start();

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.cluster.FreePort;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.job.Role;
@@ -41,7 +42,8 @@ final class NodeDataTest {
   @TempDir private Path folder;
   private final List<Process> nodes = new ArrayList<>();
   private Path job;
-  private String address = "127.0.0.1:18151";
+  private final int port = FreePort.forCluster();
+  private final String address = "127.0.0.1:" + (port + 100);
 
   @BeforeEach
   void writeJob() throws IOException {
@@ -73,7 +75,7 @@ final class NodeDataTest {
     CommandRun alone = train("alone", own, "--quiet");
     assertEquals(0, alone.exit(), alone.err());
     CompletableFuture<CommandRun> run =
-        begin(own, "--servers-here", "0", "--set", "cluster.port=18051");
+        begin(own, "--servers-here", "0", "--set", "cluster.port=" + port);
 
     String why = refused(swapped);
     assertTrue(
@@ -98,13 +100,12 @@ final class NodeDataTest {
 
   @Test
   void shouldNameTheDataOfTheFirstNodeWhenTheCoordinatorHasNone() throws Exception {
-    address = "127.0.0.1:18161";
     Path tests = data("tests", 0, 1, 64);
     Files.delete(tests.resolve("train.csv"));
     Path first = data("first", 0, 1, 64);
     Path shorter = data("shorter", 0, 1, 60);
     CompletableFuture<CommandRun> run =
-        begin(tests, "--workers", "2", "--set", "cluster.port=18061");
+        begin(tests, "--workers", "2", "--set", "cluster.port=" + port);
 
     Process one = node("first", "worker", "--data", first.toString());
     Awaitility.await().atMost(LIMIT).until(() -> !one.isAlive() || events().contains("64 samples"));
@@ -150,7 +151,6 @@ final class NodeDataTest {
 
   @Test
   void shouldTrainOnTheDataOfEachNodeWhenEachHasItsOwn() throws Exception {
-    address = "127.0.0.1:18141";
     Path tests = data("tests", 0, 1, 64);
     Files.delete(tests.resolve("train.csv"));
     Path first = data("first", 0, 1, 64);
@@ -158,7 +158,7 @@ final class NodeDataTest {
     Path wide = Files.createDirectory(folder.resolve("wide-data"));
     Files.writeString(wide.resolve("train.csv"), "0,1,2,3\n1,3,2,1\n");
     CompletableFuture<CommandRun> run =
-        begin(tests, "--set", "workers.data=own", "--set", "cluster.port=18041");
+        begin(tests, "--set", "workers.data=own", "--set", "cluster.port=" + port);
 
     Process one = node("first", "worker", "--data", first.toString());
     Awaitility.await().atMost(LIMIT).until(() -> !one.isAlive() || events().contains("worker"));
@@ -193,8 +193,7 @@ final class NodeDataTest {
     own.getJsonObject("data").put("directory", data("own", 0, 1, 64).toString());
     JobSecret secret = JobSecret.createOrRead(folder.resolve("secret"));
     own.put(
-        "cluster",
-        JsonObject.of("secretFile", folder.resolve("secret").toString(), "port", 18_071));
+        "cluster", JsonObject.of("secretFile", folder.resolve("secret").toString(), "port", port));
     JsonObject other = own.copy();
     other.getJsonObject("data").put("directory", data("swapped", 1, 0, 64).toString());
     ClusterStart start = ClusterStart.ofMember(JobConfig.read("job", own), secret, true);

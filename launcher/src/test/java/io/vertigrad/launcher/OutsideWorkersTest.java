@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -34,23 +35,25 @@ class OutsideWorkersTest {
 
   @Test
   void shouldTrainWithWorkersFromElsewhereWhenNoneStartHere() throws Exception {
+    int port = FreePort.forCluster();
     CompletableFuture<CommandRun> job =
         CompletableFuture.supplyAsync(
-            () -> train("--workers-here", "0", "--set", "cluster.port=17811"));
+            () -> train("--workers-here", "0", "--set", "cluster.port=" + port));
     Awaitility.await().atMost(LIMIT).until(() -> job.isDone() || events().contains("server"));
 
     String[] node = {
       "node",
       "--job",
-      "127.0.0.1:17911",
+      "127.0.0.1:" + (port + 100),
       "--secret",
       folder.resolve("run/secret").toString(),
       "--role",
       "worker"
     };
     List<String> withPort = new ArrayList<>(List.of(node));
-    withPort.addAll(List.of("--port", "17931"));
-    CompletableFuture<Void> ready = CompletableFuture.runAsync(() -> awaitReady(17_931));
+    int probes = FreePort.find();
+    withPort.addAll(List.of("--port", "" + probes));
+    CompletableFuture<Void> ready = CompletableFuture.runAsync(() -> awaitReady(probes));
     int joined = VertigradCommand.execute(withPort.toArray(String[]::new));
     ready.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
     CommandRun ended = job.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
@@ -66,13 +69,13 @@ class OutsideWorkersTest {
   }
 
   @Test
-  void shouldNameTheMissingMembersWhenTheWaitIsOver() {
+  void shouldNameTheMissingMembersWhenTheWaitIsOver() throws Exception {
     CommandRun ended =
         train(
             "--workers-here=0",
             "--servers-here=0",
             "--set=workers.waitSeconds=4",
-            "--set=cluster.port=18291");
+            "--set=cluster.port=" + FreePort.forCluster());
 
     // On a busy machine the job is over before its own evaluator has joined, which is refused then.
     String over = "the job is over: ";

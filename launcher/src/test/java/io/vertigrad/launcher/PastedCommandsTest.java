@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -36,7 +37,8 @@ final class PastedCommandsTest {
     List<String> typed = new ArrayList<>();
     typed.addAll(List.of("train", "conf/mnist-sync.json", "--data", data.toString()));
     typed.addAll(List.of("--steps", "3", "--workers", "1", "--set", "workers.batch=16"));
-    typed.addAll(List.of("--set", "evaluator.count=0", "--set", "cluster.port=17851"));
+    typed.addAll(
+        List.of("--set", "evaluator.count=0", "--set", "cluster.port=" + FreePort.forCluster()));
     typed.addAll(List.of("--set", "evaluator.blocking=false", "--no-dashboard"));
     List<String> first = new ArrayList<>(typed);
     first.addAll(1, List.of("--run-dir", folder.resolve("a run").toString()));
@@ -79,7 +81,7 @@ final class PastedCommandsTest {
             .put("model", new JsonObject().put("name", "mlp"))
             .put("evaluator", new JsonObject().put("count", 0))
             .put("workers", new JsonObject().put("count", 1).put("batch", 16))
-            .put("cluster", new JsonObject().put("port", 17861))
+            .put("cluster", new JsonObject().put("port", FreePort.forCluster()))
             .put("dashboard", new JsonObject().put("enabled", false));
     Files.writeString(job, small.encode());
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertigrad.compute.Batch;
 import io.vertigrad.compute.Engine;
 import io.vertigrad.compute.Model;
@@ -235,7 +236,7 @@ class ProcessTrainingTest {
             "evaluator.every=3",
             "exchange.suspectMillis=1000",
             "exchange.evictMillis=4000",
-            "cluster.port=17701");
+            "cluster.port=" + FreePort.forCluster());
     run.await(() -> run.count("evaluated") > 0);
     ProcessHandle sleeper = run.process("worker", 0);
 

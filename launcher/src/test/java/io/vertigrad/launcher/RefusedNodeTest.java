@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -36,14 +37,18 @@ class RefusedNodeTest {
 
   @Test
   void shouldReportRefusalsToNodesAndTrainWithTheAcceptedOne() throws Exception {
-    Path waiting =
-        node("waiting", "--wait", "60", "--job", "127.0.0.1:18021", "--secret", secret());
+    int port = FreePort.forCluster();
+    String address = "127.0.0.1:" + (port + 100);
+    String cluster = "127.0.0.1:" + port;
+    Path waiting = node("waiting", "--wait", "60", "--job", address, "--secret", secret());
     Awaitility.await().atMost(LIMIT).until(() -> read(waiting).contains("waits up to 60 s"));
-    assertTrue(read(waiting).contains("for a job at 127.0.0.1:18021: nothing answers there yet"));
+    assertTrue(read(waiting).contains("for a job at " + address + ": nothing answers there yet"));
     String train =
         "train conf/digits-sync.json --workers-here 0 --workers 2 --steps 20 --no-dashboard"
             + " --set data.train=1000 --set data.test=200 --set evaluator.count=0"
-            + " --set workers.waitSeconds=100 --set cluster.port=17921 --run-dir "
+            + " --set workers.waitSeconds=100 --set cluster.port="
+            + port
+            + " --run-dir "
             + folder.resolve("run");
     job = start("job", Path.of(""), train.split(" "));
     Path said = folder.resolve("job.log");
@@ -55,7 +60,7 @@ class RefusedNodeTest {
                     || read(said).contains("other machines cannot"));
 
     PastedCommand printed = PastedCommand.after("nodes may join:", read(said));
-    assertEquals("127.0.0.1:18021", printed.words().get(2));
+    assertEquals(address, printed.words().get(2));
     assertFalse(read(said).contains("job.json "), "nothing that is only here: " + read(said));
     String known = Files.readString(folder.resolve("run/secret")).strip();
     assertEquals(
@@ -65,23 +70,17 @@ class RefusedNodeTest {
     Path wrong = folder.resolve("wrong");
     Files.writeString(wrong, "0".repeat(64));
     Files.setPosixFilePermissions(wrong, PosixFilePermissions.fromString("rw-r--r--"));
-    assertRefused("found mode rw-r--r--", "--job", "127.0.0.1:18021", "--secret", wrong.toString());
+    assertRefused("found mode rw-r--r--", "--job", address, "--secret", wrong.toString());
     Files.setPosixFilePermissions(wrong, PosixFilePermissions.fromString("rw-------"));
-    String another = "the job at 127.0.0.1:18021 has another secret: copy the file secret of";
-    assertRefused(another, "--job", "127.0.0.1:18021", "--secret", wrong.toString());
+    String another = "the job at " + address + " has another secret: copy the file secret of";
+    assertRefused(another, "--job", address, "--secret", wrong.toString());
     Path file = folder.resolve("run/job.json");
     assertRefused(
-        another,
-        "--join",
-        "127.0.0.1:17921",
-        "--secret",
-        wrong.toString(),
-        "--job",
-        file.toString());
+        another, "--join", cluster, "--secret", wrong.toString(), "--job", file.toString());
     assertRefused(
         "the job there is \"digits-sync\", this node's job file is of job \"other\"",
         "--join",
-        "127.0.0.1:17921",
+        cluster,
         "--job",
         changed(file, "job", "other"),
         "--secret",
@@ -89,13 +88,13 @@ class RefusedNodeTest {
     assertRefused(
         "seed",
         "--join",
-        "127.0.0.1:17921",
+        cluster,
         "--job",
         changed(file, "seed", 77),
         "--secret",
         folder.resolve("run/secret").toString());
 
-    Path without = node("without-secret", "--job", "127.0.0.1:18021");
+    Path without = node("without-secret", "--job", address);
     assertTrue(read(without).contains("exit 2"), read(without));
     assertTrue(
         read(without).contains("vertigrad: node: found no secret, expected --secret FILE"),

@@ -3,6 +3,7 @@ package io.vertigrad.launcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,9 +26,11 @@ import org.junit.jupiter.api.io.TempDir;
 final class RepeatedNodeTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(120);
-  private static final String WAITS = "waits for the next job at 127.0.0.1:18461";
 
   @TempDir private Path folder;
+  private final int port = FreePort.forCluster();
+  private final String address = "127.0.0.1:" + (port + 100);
+  private final String waits = "waits for the next job at " + address;
   private Path secret;
   private Process node;
 
@@ -146,13 +149,13 @@ final class RepeatedNodeTest {
     words.addAll(job);
     words.addAll(List.of("--workers", "1", "--workers-here", "0", "--no-dashboard"));
     words.addAll(List.of("--run-dir", folder.resolve(name).toString()));
-    words.addAll(List.of("--set", "cluster.port=18361", "--set", "cluster.secretFile=" + secret));
+    words.addAll(List.of("--set", "cluster.port=" + port, "--set", "cluster.secretFile=" + secret));
     words.addAll(List.of(options));
     return CommandRun.of(words.toArray(String[]::new));
   }
 
   private Process node(String... options) throws IOException {
-    List<String> words = new ArrayList<>(List.of("node", "--job", "127.0.0.1:18461"));
+    List<String> words = new ArrayList<>(List.of("node", "--job", address));
     words.addAll(List.of("--role", "worker", "--secret", secret.toString()));
     words.addAll(List.of(options));
     return new ProcessBuilder(JavaCommand.of("300m", words.toArray(String[]::new)))
@@ -167,7 +170,7 @@ final class RepeatedNodeTest {
         .atMost(LIMIT)
         .until(
             () ->
-                IntStream.iterate(said().indexOf(WAITS), at -> said().indexOf(WAITS, at + 1))
+                IntStream.iterate(said().indexOf(waits), at -> said().indexOf(waits, at + 1))
                         .takeWhile(at -> at >= 0)
                         .count()
                     >= times);

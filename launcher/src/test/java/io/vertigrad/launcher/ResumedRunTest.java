@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.cluster.ClusterStart;
+import io.vertigrad.cluster.FreePort;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.JobSecret;
 import io.vertigrad.launcher.tracking.EventFileParser;
@@ -49,6 +50,7 @@ final class ResumedRunTest {
   private static final String STANDBY = "run/logs/standby-1.log";
 
   @TempDir Path folder;
+  private final int port = FreePort.forCluster();
   private final List<Process> started = new ArrayList<>();
   private final Set<ProcessHandle> members = new HashSet<>();
 
@@ -103,7 +105,7 @@ final class ResumedRunTest {
 
   @Test
   void shouldAdoptLivingMembersByTheNextCoordinator() throws Exception {
-    String[] words = {"digits-sync", "steps=300", "cluster.port=17501"};
+    String[] words = {"digits-sync", "steps=300", "cluster.port=" + port};
     String undisturbed = undisturbed(words);
     Process killed = train("run", words, "--processes");
     await(killed, () -> count("workerProgress") > 3);
@@ -150,12 +152,12 @@ final class ResumedRunTest {
   /** The port of a run that was killed may be another job's by the time it is resumed. */
   @Test
   void shouldUseTheNextPortWhenAnotherJobHasTheOldOne() throws Exception {
-    String[] words = {"digits-sync", "steps=200", "checkpoint.every=5", "cluster.port=17541"};
+    String[] words = {"digits-sync", "steps=200", "checkpoint.every=5", "cluster.port=" + port};
     Process killed = train("run", words, "--listen");
     await(killed, () -> count("checkpointWritten") > 1);
     killed.destroyForcibly().waitFor();
     release();
-    JsonObject cluster = new JsonObject().put("port", 17541);
+    JsonObject cluster = new JsonObject().put("port", port);
     JobConfig job =
         JobConfig.read("other", new JsonObject().put("job", "other").put("cluster", cluster));
     Vertx other = started(ClusterStart.ofJob(job, JobSecret.random()));
@@ -163,7 +165,8 @@ final class ResumedRunTest {
       Process resumed = end(command("resume", folder.resolve("run").toString()));
 
       assertEquals(0, resumed.exitValue(), said("resume"));
-      assertTrue(said("resume").contains("port 17541 (cluster.port) is taken"), said("resume"));
+      assertTrue(
+          said("resume").contains("port " + port + " (cluster.port) is taken"), said("resume"));
     } finally {
       other.close().toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
     }
@@ -176,7 +179,7 @@ final class ResumedRunTest {
   @Test
   void shouldReplaceTheCoordinatorByAStandby() throws Exception {
     String[] words = {
-      "digits-sync", "steps=300", "cluster.port=17521", "coordinator={\"standby\":true}"
+      "digits-sync", "steps=300", "cluster.port=" + port, "coordinator={\"standby\":true}"
     };
     Process killed = train("run", words, "--processes");
     await(killed, () -> count("workerProgress") > 3);
@@ -197,7 +200,7 @@ final class ResumedRunTest {
   @Test
   void shouldReplaceTheCoordinatorOfAResumedRunByAStandby() throws Exception {
     String[] words = {
-      "digits-sync", "steps=300", "cluster.port=26301", "coordinator={\"standby\":true}"
+      "digits-sync", "steps=300", "cluster.port=" + port, "coordinator={\"standby\":true}"
     };
     String undisturbed = undisturbed(words);
     Process interrupted = train("run", words, "--processes");

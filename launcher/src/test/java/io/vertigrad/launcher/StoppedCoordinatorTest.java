@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -47,10 +48,10 @@ class StoppedCoordinatorTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"digits-sync, sync, 17761", "digits-ring, allreduce, 17771"})
-  void shouldFinishWithNobodyEvictedWhenTheCoordinatorWasStopped(
-      String job, String strategy, int port) throws Exception {
-    run = start(job, strategy, port);
+  @CsvSource({"digits-sync, sync", "digits-ring, allreduce"})
+  void shouldFinishWithNobodyEvictedWhenTheCoordinatorWasStopped(String job, String strategy)
+      throws Exception {
+    run = start(job, strategy);
     await(() -> events("workerProgress").anyMatch(event -> event.getLong("version") > 5));
 
     ProcessRun.signal("STOP", run.toHandle());
@@ -77,7 +78,7 @@ class StoppedCoordinatorTest {
 
   @Test
   void shouldEndAndReplaceAProcessThatStaysStopped() throws Exception {
-    run = start("digits-ring", "allreduce", 17_781);
+    run = start("digits-ring", "allreduce");
     await(() -> events("workerProgress").anyMatch(event -> event.getLong("version") > 5));
     ProcessHandle hung =
         events("memberJoined")
@@ -108,7 +109,7 @@ class StoppedCoordinatorTest {
     return new JsonArray(listed.out()).getJsonObject(0);
   }
 
-  private Process start(String job, String strategy, int port) throws IOException {
+  private Process start(String job, String strategy) throws IOException {
     List<String> command = JavaCommand.of("512m", "train", "conf/" + job + ".json", "--processes");
     command.addAll(List.of("--run-dir", folder.resolve("run").toString()));
     Stream<String> settings =
@@ -120,7 +121,7 @@ class StoppedCoordinatorTest {
             "data.test=500",
             "dashboard.port=0",
             "evaluator.count=0",
-            "cluster.port=" + port,
+            "cluster.port=" + FreePort.forCluster(),
             "exchange.suspectMillis=1000",
             "exchange.evictMillis=4000");
     Stream.concat(Pace.of(folder.resolve("run")).settings(25).stream(), settings)

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -105,7 +106,8 @@ class StreamTrainingTest {
     assertEquals(2, summary("other").getJsonObject("stream").getInteger("bad"));
     assertEquals(1_597, summary("other").getJsonObject("stream").getInteger("events"));
 
-    String[] apart = arguments("apart", "cluster.port=17645").toArray(String[]::new);
+    String[] apart =
+        arguments("apart", "cluster.port=" + FreePort.forCluster()).toArray(String[]::new);
     CommandRun processes =
         CommandRun.of(
             Stream.concat(Stream.of(apart), Stream.of("--processes")).toArray(String[]::new));
@@ -134,7 +136,7 @@ class StreamTrainingTest {
   @Test
   void shouldEndWithTheBitsOfAnUndisturbedRunWhenAnyMemberIsKilled() throws Exception {
     write(48_000);
-    String[] settings = {"checkpoint.every=100", "cluster.port=17641"};
+    String[] settings = {"checkpoint.every=100", "cluster.port=" + FreePort.forCluster()};
     CommandRun undisturbed = train("undisturbed", settings);
     assertEquals(0, undisturbed.exit(), undisturbed.err());
     String[] arguments =
