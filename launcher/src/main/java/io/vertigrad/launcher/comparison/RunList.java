@@ -43,6 +43,9 @@ public final class RunList implements RunsVerticle.Source {
 
   private static final long MOST_EVENT_BYTES = 1L << 30;
 
+  /** The coarsest clock of a file system, that of FAT. */
+  private static final long CLOCK_MILLIS = 2_000;
+
   /** A number that JavaScript holds exactly. */
   private static final long WHOLE_NUMBERS = (1L << 53) - 1;
 
@@ -320,8 +323,20 @@ public final class RunList implements RunsVerticle.Source {
       // Somebody has deleted it meanwhile.
       return Optional.empty();
     }
-    known.put(run.name(), new Known(stamps, holder, row));
+    if (settled(stamps)) {
+      known.put(run.name(), new Known(stamps, holder, row));
+    }
     return Optional.of(row);
+  }
+
+  /**
+   * Returns whether every later change of a file will show in its time: a file that is written
+   * twice within the resolution of its file system's clock has the same time, perhaps the same
+   * size.
+   */
+  private static boolean settled(List<FileStamp> stamps) {
+    long newest = stamps.stream().mapToLong(FileStamp::modifiedMillis).max().orElse(0);
+    return System.currentTimeMillis() - newest > CLOCK_MILLIS;
   }
 
   private static JsonObject read(RunDirectory run, Optional<RunLock.Holder> holder) {

@@ -28,6 +28,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -391,7 +392,9 @@ final class RunListTest {
 
     write(trial.resolve("sweep.json"), sweep(version, STEPS));
     assertEquals("stopped early", row("trial").getString("state"));
+    FileTime written = Files.getLastModifiedTime(trial.resolve("sweep.json"));
     write(trial.resolve("sweep.json"), sweep(version + 1, STEPS));
+    Files.setLastModifiedTime(trial.resolve("sweep.json"), written);
     assertEquals("interrupted", row("trial").getString("state"), "it was told to go on");
     write(trial.resolve("sweep.json"), "{\"steps\": \"many\"}");
     assertEquals("interrupted", row("trial").getString("state"));
