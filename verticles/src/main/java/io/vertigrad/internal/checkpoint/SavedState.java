@@ -35,6 +35,9 @@ public final class SavedState {
   /** Name of the part with what a strategy keeps from step to step. */
   public static final String MEMORY = "memory";
 
+  /** Name of the part with the parameters of the version before. */
+  public static final String PREVIOUS = "previous";
+
   /** Name of the part with what compression has left out. */
   public static final String RESIDUAL = "residual";
 

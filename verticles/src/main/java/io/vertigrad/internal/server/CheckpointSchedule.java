@@ -164,7 +164,7 @@ final class CheckpointSchedule {
     if (config.every() > 0) {
       reserve(shard);
       if (!shard.restored()) {
-        write(shard);
+        write(shard, true);
       }
     }
   }
@@ -199,7 +199,7 @@ final class CheckpointSchedule {
   void tick(Shard shard) {
     long apart = config.every() > 0 ? config.every() : ordered ? 1 : Long.MAX_VALUE;
     if (!inRounds && writing.isComplete() && shard.version() - startedVersion >= apart) {
-      write(shard);
+      write(shard, true);
     }
   }
 
@@ -215,7 +215,7 @@ final class CheckpointSchedule {
               ? version % config.every() == 0 && version > startedVersion
               : saveAt.contains(version) && version != startedVersion;
       if (due) {
-        write(shard);
+        write(shard, false);
       }
     }
   }
@@ -228,7 +228,7 @@ final class CheckpointSchedule {
   /** Starts a checkpoint, whatever the interval, unless one is being written. */
   void writeNow(Shard shard) {
     if (writing.isComplete()) {
-      write(shard);
+      write(shard, true);
     }
   }
 
@@ -237,7 +237,7 @@ final class CheckpointSchedule {
     writer.finishWithoutPauses();
     return writing.compose(
         written -> {
-          Future<Path> file = write(shard);
+          Future<Path> file = write(shard, true);
           writer.finishWithoutPauses();
           return file;
         });
@@ -253,15 +253,15 @@ final class CheckpointSchedule {
         written -> {
           boolean due = config.every() > 0 || config.isTimed() && (leaves || shard.isFinished());
           if (due && shard.version() > startedVersion) {
-            write(shard);
+            write(shard, true);
           }
           writer.finishWithoutPauses();
           return writing;
         });
   }
 
-  private Future<Path> write(Shard shard) {
-    Checkpoint copy = shard.beginCopy(writer.memory());
+  private Future<Path> write(Shard shard, boolean inRound) {
+    Checkpoint copy = shard.beginCopy(writer.memory(), inRound);
     startedVersion = copy.version();
     ordered = false;
     Future<Path> file =

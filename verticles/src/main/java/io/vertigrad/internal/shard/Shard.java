@@ -459,10 +459,12 @@ public final class Shard {
    * on another thread.
    *
    * @param memory pool for the copy
+   * @param inRound whether partitions may be a version apart, here and in other shards: then the
+   *     version before is in it, with which a worker repeats its part of a round
    * @throws RuleException as {@link #snapshot()}
    */
-  public Checkpoint beginCopy(CopyMemory memory) {
-    return checkpoint(partition -> partition.beginCopy(memory));
+  public Checkpoint beginCopy(CopyMemory memory, boolean inRound) {
+    return checkpoint(partition -> partition.beginCopy(memory, inRound && lockstep));
   }
 
   private Checkpoint checkpoint(Function<ServedPartition, SavedState> state) {
@@ -661,9 +663,9 @@ public final class Shard {
       return stored.snapshot(ledger.snapshot());
     }
 
-    SavedState beginCopy(CopyMemory memory) {
+    SavedState beginCopy(CopyMemory memory, boolean withPrevious) {
       unsavedSteps = ledger.nextSteps();
-      return stored.beginCopy(memory, ledger.snapshot());
+      return stored.beginCopy(memory, ledger.snapshot(), withPrevious);
     }
 
     void restore(SavedState state) {

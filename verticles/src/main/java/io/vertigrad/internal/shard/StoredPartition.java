@@ -34,7 +34,10 @@ final class StoredPartition implements PartitionStore {
   private static final long SHORTEST_SPAN_NANOS = 1_000;
 
   private final Partition partition;
-  private final PartitionStep step;
+
+  /** Empty for statistics. */
+  private final Optional<Optimizer> optimizer;
+
   private final long trainingSamples;
   private final DataType type;
   private final float[] parameters;
@@ -62,14 +65,17 @@ final class StoredPartition implements PartitionStore {
       Partition partition, StoreConfig config, ParameterSource initial, TensorMemory answers) {
     this.answers = answers;
     this.partition = partition;
-    this.step = PartitionStep.of(partition, config);
+    this.optimizer =
+        Optional.of(partition)
+            .filter(part -> part.kind() != Block.Kind.STATISTIC)
+            .map(part -> Optimizer.of(config.engine(), config.optimizer(), part.length()));
     this.trainingSamples = config.trainingSamples();
     this.type = config.type();
     this.spanName = "apply partition " + partition.index();
     this.parameters = new float[partition.length()];
     initial.read(partition.first(), FloatBuffer.wrap(parameters));
     parts.add(new Parameters());
-    parts.addAll(step.parts());
+    optimizer.ifPresent(each -> parts.add(SavedState.Part.of(SavedState.OPTIMIZER, each)));
     parts.add(
         SavedState.Part.of(
             SavedState.MEMORY,
@@ -132,12 +138,24 @@ final class StoredPartition implements PartitionStore {
         gradient[i] *= scale;
       }
     }
-    step.step(parameters, gradient, version, (double) samples / trainingSamples);
+    step(gradient);
     version++;
     samples += count;
     if (track != SpanRecorder.OFF) {
       long endedNanos = Math.max(track.now(), startedNanos + SHORTEST_SPAN_NANOS);
       track.span(spanName(), startedNanos, endedNanos, version - 1);
+    }
+  }
+
+  /** Makes a step of the optimizer, or {@code p -= g} for statistics; overwrites the gradient. */
+  private void step(float[] gradient) {
+    if (optimizer.isPresent()) {
+      double epochs = (double) samples / trainingSamples;
+      optimizer.get().step(parameters, gradient, version, epochs);
+      return;
+    }
+    for (int i = 0; i < parameters.length; i++) {
+      parameters[i] -= gradient[i];
     }
   }
 
@@ -217,13 +235,26 @@ final class StoredPartition implements PartitionStore {
     }
   }
 
-  /**
-   * Starts a copy for a checkpoint, made by another thread, or by this one before the next update.
-   */
-  SavedState beginCopy(CopyMemory memory, LedgerSnapshot ledger) {
+  /** Starts a copy for a checkpoint, made by another thread, or here before the next update. */
+  SavedState beginCopy(CopyMemory memory, LedgerSnapshot ledger, boolean withPrevious) {
     finishCopy();
-    copy = SavedState.begin(head(ledger), parts, memory);
+    copy = SavedState.begin(head(ledger), withPrevious ? partsWithPrevious() : parts, memory);
     return copy;
+  }
+
+  /** Returns the parts, and the {@linkplain #previous() previous} version as one more. */
+  private List<SavedState.Part> partsWithPrevious() {
+    float[] before = new float[previous == null ? 0 : parameters.length];
+    previous().ifPresent(tensor -> tensor.copyTo(before, 0));
+    return with(before);
+  }
+
+  private List<SavedState.Part> with(float[] before) {
+    List<SavedState.Part> all = new ArrayList<>(parts);
+    all.add(
+        SavedState.Part.of(
+            SavedState.PREVIOUS, () -> before.length, to -> to.put(before), from -> {}));
+    return all;
   }
 
   private SavedState.Head head(LedgerSnapshot ledger) {
@@ -282,9 +313,9 @@ final class StoredPartition implements PartitionStore {
     return parts;
   }
 
-  /** Returns a copy for a checkpoint. */
+  /** Returns a copy for a checkpoint, with the {@linkplain #previous() previous} version. */
   SavedState snapshot(LedgerSnapshot ledger) {
-    return SavedState.copy(head(ledger), parts);
+    return SavedState.copy(head(ledger), partsWithPrevious());
   }
 
   /**
@@ -293,61 +324,24 @@ final class StoredPartition implements PartitionStore {
    * @throws IllegalArgumentException if it is of another partition or another optimizer
    */
   void restore(SavedState saved) {
-    require("first element", saved.head().first(), partition.first());
+    requireFirst(saved.head().first());
     finishCopy();
-    saved.restore(parts);
+    float[] before = saved.part(SavedState.PREVIOUS);
+    saved.restore(with(before));
     restored = true;
     version = saved.version();
     samples = Math.round(saved.head().samples());
     keepPrevious();
     drop(previous);
-    previous = null;
+    previous = before.length == 0 ? null : answers.share(type, FloatBuffer.wrap(before));
   }
 
-  private void require(String what, int found, int expected) {
-    if (found != expected) {
+  private void requireFirst(int found) {
+    if (found != partition.first()) {
       throw new IllegalArgumentException(
-          ("checkpoint of partition %s: found %s %s, expected %s;"
+          ("checkpoint of partition %s: found first element %s, expected %s;"
                   + " resume with the job file it was written under")
-              .formatted(partition.index(), what, found, expected));
-    }
-  }
-
-  /**
-   * Steps one partition with a reduced gradient: the optimizer, or {@code p -= g} for statistics.
-   *
-   * @param optimizer empty for statistics
-   */
-  private record PartitionStep(Optional<Optimizer> optimizer) {
-
-    static PartitionStep of(Partition partition, StoreConfig config) {
-      return partition.kind() == Block.Kind.STATISTIC
-          ? new PartitionStep(Optional.empty())
-          : new PartitionStep(
-              Optional.of(Optimizer.of(config.engine(), config.optimizer(), partition.length())));
-    }
-
-    /**
-     * Steps the parameters in place.
-     *
-     * @param gradient reduced gradient; overwritten
-     * @param updates number of updates applied before this one
-     * @param epochs samples applied so far divided by the size of the training set
-     */
-    void step(float[] parameters, float[] gradient, long updates, double epochs) {
-      if (optimizer.isPresent()) {
-        optimizer.get().step(parameters, gradient, updates, epochs);
-        return;
-      }
-      for (int i = 0; i < parameters.length; i++) {
-        parameters[i] -= gradient[i];
-      }
-    }
-
-    List<SavedState.Part> parts() {
-      return optimizer.stream()
-          .map(each -> SavedState.Part.of(SavedState.OPTIMIZER, each))
-          .toList();
+              .formatted(partition.index(), found, partition.first()));
     }
   }
 }

@@ -54,8 +54,8 @@ class ShardCheckpointTest {
         continue;
       }
       round(training, step, 0);
-      byte[] expected = write(resting.internal().beginCopy(new CopyMemory()), "resting");
-      Checkpoint copy = training.internal().beginCopy(memory);
+      byte[] expected = write(resting.internal().beginCopy(new CopyMemory(), false), "resting");
+      Checkpoint copy = training.internal().beginCopy(memory, false);
       // Some partitions take the next round's step before the file is started, the others while it
       // is written.
       int before = order.nextInt(PARTITIONS + 1);
@@ -88,12 +88,13 @@ class ShardCheckpointTest {
     round(resting, 0, 0);
     round(training, 0, 0);
 
-    Checkpoint copy = training.internal().beginCopy(memory);
+    Checkpoint copy = training.internal().beginCopy(memory, false);
     training.restoreFrom(earlier);
     training.close("evicted");
 
     assertArrayEquals(
-        write(resting.internal().beginCopy(new CopyMemory()), "resting"), write(copy, "training"));
+        write(resting.internal().beginCopy(new CopyMemory(), false), "resting"),
+        write(copy, "training"));
     assertEquals(0, training.version());
   }
 
@@ -104,7 +105,7 @@ class ShardCheckpointTest {
     TestShard training = shard();
     round(resting, 0, 0);
     round(training, 0, 0);
-    Checkpoint lost = training.internal().beginCopy(memory);
+    Checkpoint lost = training.internal().beginCopy(memory, false);
 
     assertThrows(
         IOException.class, () -> new CheckpointFolder(file, 1).write(lost, new WritePace()));
@@ -112,8 +113,8 @@ class ShardCheckpointTest {
     round(training, 1, 0);
 
     assertArrayEquals(
-        write(resting.internal().beginCopy(new CopyMemory()), "resting"),
-        write(training.internal().beginCopy(memory), "training"));
+        write(resting.internal().beginCopy(new CopyMemory(), false), "resting"),
+        write(training.internal().beginCopy(memory, false), "training"));
   }
 
   /** The worker then keeps what that step starts with, for a server that goes back there. */
@@ -123,7 +124,7 @@ class ShardCheckpointTest {
     round(shard, 0, 0);
     round(shard, 1, 0);
     assertFalse(marked(update(shard, 2, 0)), "there is no checkpoint yet");
-    Checkpoint copy = shard.internal().beginCopy(memory);
+    Checkpoint copy = shard.internal().beginCopy(memory, false);
 
     assertFalse(marked(update(shard, 2, 0)), "partition 0 had it before the checkpoint");
     assertTrue(marked(update(shard, 2, 1)));

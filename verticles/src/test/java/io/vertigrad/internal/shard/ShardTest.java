@@ -19,6 +19,7 @@ import io.vertigrad.codecs.Refusal.Reason;
 import io.vertigrad.codecs.TensorMemory;
 import io.vertigrad.codecs.TensorView;
 import io.vertigrad.internal.checkpoint.Checkpoint;
+import io.vertigrad.internal.checkpoint.CopyMemory;
 import io.vertigrad.internal.shard.Shard.ShardCounters;
 import io.vertigrad.strategy.Membership;
 import io.vertigrad.strategy.Membership.Member;
@@ -30,6 +31,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ShardTest {
 
@@ -233,6 +236,33 @@ class ShardTest {
     assertFalse(waits.isComplete(), "the round before its first is still open here");
     ahead.membershipChanged(new Membership(2, List.of(stays, new Member(1, 1, 1)), List.of()));
     assertEquals(1, assertInstanceOf(ParameterPartition.class, waits.result()).version());
+  }
+
+  /**
+   * One partition has closed the round, another has not: its workers repeat it from one version.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void shouldSendTheVersionBeforeWhenTheServerWasReplacedInARound(boolean begun) {
+    TestJob two = new TestJob("{\"name\": \"sync\"}", 8, 0, 9, 2).withRanks(2);
+    TestShard lost = two.shard();
+    lost.membershipChanged(TestJob.workers(2));
+    lost.handle(two.gradient(0, 0, 0, 0, 1, 1, 1, 1));
+    float[] before = two.parameters(lost, 0);
+    lost.handle(two.gradient(1, 0, 0, 0, 1, 1, 1, 1));
+    TestShard next = two.shard();
+
+    Checkpoint copy =
+        begun ? lost.internal().beginCopy(new CopyMemory(), true) : lost.internal().snapshot();
+    next.internal().restore(copy);
+    copy.release();
+    Member repeats = new Member(0, 1, 0);
+    next.membershipChanged(new Membership(2, List.of(repeats, new Member(1, 1, 0)), List.of()));
+    Frame found = next.handle(pull(two, repeats, 0)).result();
+
+    ParameterPartition answer = assertInstanceOf(ParameterPartition.class, found);
+    assertEquals(0, answer.version());
+    assertArrayEquals(before, TestJob.values(answer));
   }
 
   private static Frame pull(TestJob of, Member worker, long minimumVersion) {
