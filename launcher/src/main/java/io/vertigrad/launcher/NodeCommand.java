@@ -27,6 +27,7 @@ import io.vertigrad.training.LocalMembers;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.Security;
@@ -35,6 +36,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -163,6 +165,7 @@ final class NodeCommand implements Callable<Integer> {
   private MemberPort probes;
   private List<JoinAddress> there = List.of();
   private boolean knowsAJob;
+  private Optional<JsonObject> offered = Optional.empty();
   private volatile boolean parentEnded;
 
   @Override
@@ -250,12 +253,39 @@ final class NodeCommand implements Callable<Integer> {
           "waits {}for the next job at {}",
           repeatSeconds == Integer.MAX_VALUE ? "" : "up to %s s ".formatted(repeatSeconds),
           named(there));
-      // The coordinator of the job that is over may answer for a moment yet.
-      JoinAddress.silentWithin(there, Math.min(pauseSeconds, repeatSeconds));
+      awaitOther(Math.min(pauseSeconds, repeatSeconds));
       if (!JoinAddress.answerWithin(there, repeatSeconds)) {
         LOG.info("no further job has come within {} s; this process ends", repeatSeconds);
         return ExitStatus.OK;
       }
+    }
+  }
+
+  /**
+   * Waits until the coordinator of the job that is over, which may answer for a moment yet, is
+   * silent, or another job is at its address.
+   */
+  private void awaitOther(int seconds) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    boolean other = false;
+    while (!other && System.nanoTime() < end) {
+      other = JoinAddress.silentWithin(there, 1) || isOtherJob();
+    }
+  }
+
+  private boolean isOtherJob() {
+    if (offered.isEmpty()) {
+      return false;
+    }
+    Vertx reader = Vertx.vertx();
+    try {
+      ClusterConfig own = request(null, null).cluster();
+      return !ask(reader, there.get(0), own, Optional.empty()).job().equals(offered.get());
+    } catch (RuntimeException ending) {
+      LOG.debug("no job is offered at {}", named(there), ending);
+      return false;
+    } finally {
+      reader.close();
     }
   }
 
@@ -508,6 +538,7 @@ final class NodeCommand implements Callable<Integer> {
     }
     await(List.of(port));
     JoinOffer offer = ask(reader, port, changes.cluster(), Optional.empty());
+    offered = Optional.of(offer.job());
     JobRequest request = request(null, JoinAddress.parse(offer.cluster()));
     if (!job.namesHost()) {
       request.option("--host", "cluster.host", offer.localHost());

@@ -28,6 +28,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,6 +44,8 @@ final class ResumedRun {
   private final List<String> skipped = new ArrayList<>();
   private final Optional<Placement> placement;
   private Optional<TrainingPause> pause = Optional.empty();
+  private OptionalInt workersHere = OptionalInt.empty();
+  private boolean listens;
 
   /**
    * Creates a run to be resumed.
@@ -76,6 +79,13 @@ final class ResumedRun {
   /** Ends the run in good order before its last step. */
   ResumedRun pausing(TrainingPause where) {
     pause = Optional.of(where);
+    return this;
+  }
+
+  /** Starts so many of the workers here, whatever the run did before. */
+  ResumedRun placing(int workers, boolean nodesMayJoin) {
+    workersHere = OptionalInt.of(workers);
+    listens = nodesMayJoin;
     return this;
   }
 
@@ -143,16 +153,18 @@ final class ResumedRun {
   }
 
   private int train(Display.Style style, RunLock lock) {
-    RunLaunch before = RunLaunch.read(directory);
+    RunLaunch read = RunLaunch.read(directory);
+    RunLaunch before =
+        workersHere.isPresent() ? read.withWorkersHere(workersHere.getAsInt(), listens) : read;
     JsonObject json = directory.readJob().mergeIn(before.local(), true);
     findMoved(json);
     assignments.forEach(assignment -> assignment.applyTo(json));
     addSkipped(json);
     JsonObject run = json.getJsonObject("run");
     json.put("run", run.copy().put("resumes", before.resumes() + 1));
-    JobConfig read = JobConfig.read(directory.job() + " with " + directory.launch(), json);
-    refuseUnchangeable(read.settings());
-    JobConfig job = JobCheck.counted(read);
+    JobConfig asked = JobConfig.read(directory.job() + " with " + directory.launch(), json);
+    refuseUnchangeable(asked.settings());
+    JobConfig job = JobCheck.counted(asked);
     Placement placed = placement.orElse(before.placement());
     LocalMembers all = LocalMembers.of(job);
     LocalMembers roles =

@@ -25,6 +25,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -53,6 +54,7 @@ final class SweepCommand implements Callable<Integer> {
   private static final long LEAST_STEPS = 10;
 
   private static final int MOST_PARALLEL = 256;
+  private static final int MOST_PORT = 65_535;
 
   @Parameters(
       index = "0",
@@ -117,6 +119,14 @@ final class SweepCommand implements Callable<Integer> {
   private Integer parallel;
 
   @Option(
+      names = "--workers-here",
+      paramLabel = "N",
+      description =
+          "Starts only N of a trial's workers, 0 for none; nodes that wait for job after job are the"
+              + " others. Prints their commands, one for each of the trials at the same time (1).")
+  private Integer workersHere;
+
+  @Option(
       names = "--name",
       paramLabel = "NAME",
       description = "Name of the sweep, and of its folder below runs/.")
@@ -139,10 +149,12 @@ final class SweepCommand implements Callable<Integer> {
       refuseWithResume();
       Path folder = folder("--resume", resumed);
       try (Sweep sweep = Sweep.resume(folder)) {
+        requireNodes(sweep.plan());
         return run(sweep, folder, true);
       }
     }
     SweepPlan plan = plan();
+    requireNodes(plan);
     Path folder = RunDirectory.RUNS.resolve(plan.name());
     try (Sweep sweep = Sweep.begin(folder, plan)) {
       return run(sweep, folder, false);
@@ -150,13 +162,48 @@ final class SweepCommand implements Callable<Integer> {
   }
 
   private int run(Sweep sweep, Path folder, boolean again) {
-    int processes = parallel == null ? usual(sweep.plan()) : parallel;
-    return new SweepRun(sweep, folder, processes, System.out).call(again);
+    OptionalInt here = workersHere == null ? OptionalInt.empty() : OptionalInt.of(workersHere);
+    return new SweepRun(sweep, folder, processes(sweep.plan()), here, System.out).call(again);
   }
 
-  private static int usual(SweepPlan plan) {
-    JobConfig job = JobConfig.read("trial 1", plan.trial(1).job());
-    return Math.max(1, Runtime.getRuntime().availableProcessors() / job.workers().count());
+  private int processes(SweepPlan plan) {
+    if (parallel != null) {
+      return parallel;
+    }
+    int workers = SweepRun.job(plan).workers().count();
+    return workersHere == null
+        ? Math.max(1, Runtime.getRuntime().availableProcessors() / workers)
+        : 1;
+  }
+
+  /** Checks that nodes can be the workers of trials that are stopped and go on. */
+  private void requireNodes(SweepPlan plan) {
+    if (workersHere == null) {
+      return;
+    }
+    JobConfig job = SweepRun.job(plan);
+    int processes = processes(plan);
+    int most = (MOST_PORT - job.cluster().port()) / SweepRun.PORTS_OF_A_PROCESS;
+    if (processes > most) {
+      throw new InputException(
+          "--parallel %s: each process has %s ports, the first at cluster.port %s; expected at most %s"
+              .formatted(processes, SweepRun.PORTS_OF_A_PROCESS, job.cluster().port(), most));
+    }
+    int workers = job.workers().count();
+    if (workersHere < 0 || workersHere >= workers) {
+      throw new InputException(
+          "--workers-here %s: expected a number from 0 to %s, fewer than workers.count, %s"
+              .formatted(workersHere, workers - 1, workers));
+    }
+    for (Trial trial : plan.trials()) {
+      JobConfig one = JobConfig.read("trial " + trial.number(), trial.job());
+      if (plan.rungs() > 1 && LocalMembers.of(one).servers() == 0) {
+        throw new InputException(
+            "--workers-here %s: trial %s has no servers (strategy %s), so nodes would have the"
+                    .formatted(workersHere, trial.number(), one.strategy().name())
+                + " checkpoints from which it goes on; expected a strategy with servers, or --full");
+      }
+    }
   }
 
   private void refuseWithResume() {
@@ -164,7 +211,8 @@ final class SweepCommand implements Callable<Integer> {
     if (more || full || least != null || name != null) {
       throw new InputException(
           "--resume %s: the sweep goes on as it was begun, expected no other option than --parallel"
-              .formatted(resumed));
+                  .formatted(resumed)
+              + " and --workers-here");
     }
   }
 

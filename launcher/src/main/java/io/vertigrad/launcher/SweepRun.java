@@ -1,5 +1,8 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.internal.cluster.JoinAddress;
+import io.vertigrad.job.JobConfig;
+import io.vertigrad.job.JobSecret;
 import io.vertigrad.launcher.deploy.TrialProcess;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.ShellCommand;
@@ -30,18 +33,25 @@ final class SweepRun {
   private static final long END_SECONDS = 180;
 
   private static final int MOST_ROWS = 30;
+
+  /** The next process has ports so much higher: the lower hundred for nodes, then the join port. */
+  static final int PORTS_OF_A_PROCESS = 200;
+
+  private static final int JOIN_PORT = 100;
   private static final int PERCENT_DIGITS = 2;
 
   private final Sweep sweep;
   private final SweepPlan plan;
   private final Path folder;
   private final PrintStream out;
+  private final OptionalInt workersHere;
   private final List<Place> places = new ArrayList<>();
 
   /** What the threads of processes and signals report; done on the command's own thread. */
   private final BlockingQueue<Runnable> reports = new LinkedBlockingQueue<>();
 
   private OptionalInt signal = OptionalInt.empty();
+  private Optional<String> noNodes = Optional.empty();
 
   /** A process that may run, and the task that it was given. */
   private static final class Place {
@@ -60,8 +70,11 @@ final class SweepRun {
    *
    * @param folder of the sweep, below that of its runs
    * @param processes trials at the same time
+   * @param workersHere how many workers of a trial its process has, and the others are nodes; empty
+   *     for all
    */
-  SweepRun(Sweep sweep, Path folder, int processes, PrintStream out) {
+  SweepRun(Sweep sweep, Path folder, int processes, OptionalInt workersHere, PrintStream out) {
+    this.workersHere = workersHere;
     this.sweep = sweep;
     this.plan = sweep.plan();
     this.folder = folder;
@@ -107,7 +120,7 @@ final class SweepRun {
           if (place.process.isEmpty()) {
             place.process = Optional.of(start(place));
           }
-          place.process.get().send(message(task));
+          place.process.get().send(message(place, task));
         });
   }
 
@@ -121,28 +134,51 @@ final class SweepRun {
         () -> reports.add(() -> onEnd(place)));
   }
 
-  private JsonObject message(Task task) {
+  private JsonObject message(Place place, Task task) {
     Trial trial = task.trial();
     JsonObject settings = new JsonObject();
     trial.settings().forEach(settings::put);
     JsonObject job = trial.job().copy();
     JsonObject dashboard = job.getJsonObject("dashboard", new JsonObject());
     job.put("dashboard", dashboard.put("enabled", false));
-    return JsonObject.of(
-        "sweep",
-        plan.name(),
-        "trial",
-        trial.number(),
-        "settings",
-        settings,
-        "steps",
-        task.steps(),
-        "most",
-        trial.most(),
-        "folder",
-        run(trial).toString(),
-        "job",
-        job);
+    JsonObject message =
+        JsonObject.of(
+            "sweep",
+            plan.name(),
+            "trial",
+            trial.number(),
+            "settings",
+            settings,
+            "steps",
+            task.steps(),
+            "most",
+            trial.most(),
+            "folder",
+            run(trial).toString(),
+            "job",
+            job);
+    if (workersHere.isPresent()) {
+      JsonObject cluster =
+          JsonObject.of("port", port(place), "secretFile", secret().toAbsolutePath().toString());
+      message.put("workersHere", workersHere.getAsInt()).put("cluster", cluster);
+    }
+    return message;
+  }
+
+  /**
+   * Returns the cluster's port of what a process trains; that at which nodes join is 100 higher.
+   */
+  private int port(Place place) {
+    return job(plan).cluster().port() + PORTS_OF_A_PROCESS * (place.number - 1);
+  }
+
+  /** Returns the job of the first trial; all have the same cluster and the same length. */
+  static JobConfig job(SweepPlan plan) {
+    return JobConfig.read("trial 1", plan.trial(1).job());
+  }
+
+  private Path secret() {
+    return new RunDirectory(folder).secret(job(plan));
   }
 
   /** Returns the folder of a trial's run. */
@@ -161,7 +197,14 @@ final class SweepRun {
   private void onResult(Place place, JsonObject result) {
     Optional<Task> task =
         place.task.filter(one -> one.trial().number() == result.getInteger("trial"));
-    if (task.isEmpty() || result.getBoolean("interrupted", false)) {
+    if (task.isPresent() && result.getBoolean("interrupted", false)) {
+      noNodes = noNodes.or(() -> Optional.ofNullable(result.getString("problem")));
+      if (noNodes.isPresent()) {
+        signal = OptionalInt.of(ExitStatus.JOB_FAILED);
+      }
+      return;
+    }
+    if (task.isEmpty()) {
       return;
     }
     place.task = Optional.empty();
@@ -243,6 +286,30 @@ final class SweepRun {
       say("resumes: %s trials have results".formatted(sweep.ranking().size()));
     }
     say("to watch it: " + ShellCommand.of("ui"));
+    if (workersHere.isPresent()) {
+      JobSecret.createOrRead(secret());
+      places.forEach(place -> say(nodes(place)));
+    }
+  }
+
+  /** Returns the line with the command of the nodes that train what a process is given. */
+  private String nodes(Place place) {
+    JobConfig job = job(plan);
+    JoinAddress address = new JoinAddress(job.cluster().host(), port(place) + JOIN_PORT);
+    int missing = job.workers().count() - workersHere.getAsInt();
+    return "%s for %s: %s"
+        .formatted(
+            missing == 1 ? "one node" : missing + " nodes",
+            "process " + place.number,
+            ShellCommand.of(
+                "node",
+                "--job",
+                address.toString(),
+                "--secret",
+                secret().toAbsolutePath().toString(),
+                "--role",
+                "worker",
+                "--repeat"));
   }
 
   private void end() {
@@ -251,8 +318,11 @@ final class SweepRun {
   }
 
   private int interrupted(int status) {
+    noNodes.ifPresent(this::say);
     say("interrupted: %s trials have results".formatted(sweep.ranking().size()));
-    say("to go on with it: " + ShellCommand.of("sweep", "--resume", plan.name()));
+    List<String> words = new ArrayList<>(List.of("sweep", "--resume", plan.name()));
+    workersHere.ifPresent(workers -> words.addAll(List.of("--workers-here", "" + workers)));
+    say("to go on with it: " + new ShellCommand(words));
     return status;
   }
 

@@ -272,7 +272,7 @@ final class TrainingRun {
     if (placement.apart() && living.isEmpty()) {
       early = EarlyProcesses.start(job, directory, VertigradApplication.class.getName(), apart);
     }
-    open(placement.apart() || listen || !living.isEmpty());
+    open(placement.apart() || listen || !living.isEmpty(), trained);
     FrameCodecs.register(vertx.eventBus());
     if (job.dashboard().enabled()) {
       showDashboard();
@@ -446,7 +446,12 @@ final class TrainingRun {
         vertx, roles, present, early, launch(), coordinator, monitor::say, monitor::offer);
   }
 
-  private void open(boolean clustered) {
+  /**
+   * Starts Vert.x.
+   *
+   * @param trained the job as its members get it
+   */
+  private void open(boolean clustered, JobConfig trained) {
     if (!clustered) {
       vertx = MeteredVertx.alone();
       enter(Phase.OPEN);
@@ -459,7 +464,7 @@ final class TrainingRun {
         Optional.of(
             JoinPoint.open(
                 job.cluster(),
-                LocalSettings.removedFrom(job),
+                LocalSettings.removedFrom(trained),
                 vertx,
                 start.joinAddress(),
                 secret,

@@ -57,6 +57,13 @@ final class TrialsCommand implements Callable<Integer> {
   private static final long LOOK_MILLIS = 100;
 
   private static final String END = "";
+
+  /** Where nodes join: the keys of the section of the same name that differ by process. */
+  private static final String CLUSTER = "cluster";
+
+  /** What the failure of a job says whose members have not all come. */
+  private static final String NOT_STARTED = "did not start within";
+
   private static final double NANOS = 1e9;
 
   private final BlockingQueue<String> tasks = new LinkedBlockingQueue<>();
@@ -136,9 +143,7 @@ final class TrialsCommand implements Callable<Integer> {
         TrainingPause pause = new TrainingPause(task.getLong("steps"), ended.future());
         if (Files.isReadable(run.launch())) {
           write(task, run);
-          new ResumedRun(run.path().toString(), List.of(), Optional.of(Placement.ONE_JVM))
-              .pausing(pause)
-              .call(false, true);
+          resumed(task, run).pausing(pause).call(false, true);
         } else {
           begin(task, run, pause);
         }
@@ -148,17 +153,38 @@ final class TrialsCommand implements Callable<Integer> {
           reached.map(TrialsCommand::figures).orElse(JsonObject.of("interrupted", true)));
     } catch (RuntimeException e) {
       LOG.warn("trial {} failed", task.getInteger("trial"), e);
+      if (onNodes(task) && FailureReason.of(e).contains(NOT_STARTED)) {
+        // Its settings are not to blame, and the next trial would fare no better.
+        result.put("interrupted", true);
+      }
       result.put("problem", FailureReason.of(e));
     }
     return result.put("processorSeconds", processorSeconds());
   }
 
+  /** Returns whether workers of the trial run on nodes, which join at this process's port. */
+  private static boolean onNodes(JsonObject task) {
+    return task.containsKey(CLUSTER);
+  }
+
+  private static ResumedRun resumed(JsonObject task, RunDirectory run) {
+    ResumedRun resumed =
+        new ResumedRun(run.path().toString(), List.of(), Optional.of(Placement.ONE_JVM));
+    task.getJsonObject(CLUSTER, new JsonObject())
+        .forEach(one -> resumed.set("", "cluster." + one.getKey(), one.getValue()));
+    return resumed.placing(task.getInteger("workersHere", Integer.MAX_VALUE), onNodes(task));
+  }
+
   /** Starts the run of a trial, or starts it anew where it was killed before it began. */
   private void begin(JsonObject task, RunDirectory run, TrainingPause pause) {
     JobConfig asked = JobCheck.counted(job(task));
-    LocalMembers roles = LocalMembers.of(asked);
+    LocalMembers all = LocalMembers.of(asked);
+    int workers = Math.min(all.workers(), task.getInteger("workersHere", all.workers()));
+    LocalMembers roles = new LocalMembers(all.servers(), workers, all.evaluators());
     JobCheck.files(asked, roles, false);
-    shared = DatasetProvider.open(asked.data(), Split.TRAIN, LOADER);
+    if (workers > 0) {
+      shared = DatasetProvider.open(asked.data(), Split.TRAIN, LOADER);
+    }
     Map<String, DataFingerprint> data = JobCheck.fingerprints(asked, roles, LOG::info);
     if (ended.future().isComplete()) {
       // Reading the data may have taken so long that the resumed sweep trains this trial by now.
@@ -174,17 +200,23 @@ final class TrialsCommand implements Callable<Integer> {
     RunLock lock = RunLock.take(run);
     try (lock) {
       new RunLaunch(
-              LocalSettings.of(kept), Placement.ONE_JVM, false, roles.servers(), roles.workers(), 0)
+              LocalSettings.of(kept), Placement.ONE_JVM, onNodes(task), roles.servers(), workers, 0)
           .write(run);
       NextCommand next = new NextCommand(List.of("sweep"), run, false);
       new TrainingRun(kept, run, lock, display, List.of(), next)
           .pausing(pause)
-          .call(roles, Placement.ONE_JVM, false);
+          .call(roles, Placement.ONE_JVM, onNodes(task));
     }
   }
 
   private static JobConfig job(JsonObject task) {
-    return JobConfig.read("trial " + task.getInteger("trial"), task.getJsonObject("job"));
+    JsonObject job = task.getJsonObject("job");
+    if (onNodes(task)) {
+      job.put(
+          "cluster",
+          job.getJsonObject("cluster", new JsonObject()).mergeIn(task.getJsonObject(CLUSTER)));
+    }
+    return JobConfig.read("trial " + task.getInteger("trial"), job);
   }
 
   private static void write(JsonObject task, RunDirectory run) {

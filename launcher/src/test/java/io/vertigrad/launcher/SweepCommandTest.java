@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.vertigrad.cluster.FreePort;
 import io.vertigrad.launcher.comparison.RunList;
 import io.vertigrad.sweep.Sweep;
 import io.vertigrad.sweep.Sweep.Standing;
@@ -24,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -40,10 +42,12 @@ class SweepCommandTest {
 
   @TempDir private Path folder;
 
+  private final List<Process> nodes = new ArrayList<>();
   private Process process;
 
   @AfterEach
   void nobodyIsLeftBehind() {
+    nodes.forEach(Process::destroyForcibly);
     if (process != null) {
       kill();
     }
@@ -64,6 +68,9 @@ class SweepCommandTest {
         "--set workers.batch=16,32 --name ../x | expected letters, digits",
         "--set workers.batch=16,32 --least 0 | expected a number of steps from 1",
         "--set workers.batch=16,32 --parallel 0 | expected a number from 1 to 256",
+        "--set workers.batch=16,32 --workers-here 2 | expected a number from 0 to 1, fewer than",
+        "--set workers.batch=16,32,64 --set strategy.name=allreduce --workers-here 0 | has no servers (strategy allreduce)",
+        "--set workers.batch=16,32 --workers-here 1 --parallel 250 | expected at most 249",
         "--resume none | there is no such file, expected the folder of a sweep",
         "--resume none --full | expected no other option than --parallel",
         "none.json --set workers.batch=16,32 | there is no such job file",
@@ -234,6 +241,76 @@ class SweepCommandTest {
     assertTrue(Files.exists(other), output());
   }
 
+  /** The nodes wait for one trial after the other, and for those that go on. */
+  @Test
+  @Tag("slow")
+  void shouldFindTheParametersOfATrainingAloneWhenTheWorkersAreNodes() throws Exception {
+    start(onNodes());
+    await(() -> output().contains("2 nodes for process 1: ") || !process.isAlive());
+    List<String> words = PastedCommand.after("2 nodes for process 1:", output()).words();
+    for (int rank = 0; rank < 2; rank++) {
+      Path log = folder.resolve("node-" + rank);
+      nodes.add(
+          new ProcessBuilder(JavaCommand.of("512m", words.toArray(String[]::new)))
+              .directory(Files.createDirectory(folder.resolve("place-" + rank)).toFile())
+              .redirectErrorStream(true)
+              .redirectOutput(log.toFile())
+              .start());
+    }
+
+    assertEquals(0, exit(), output());
+    try (Sweep sweep = Sweep.resume(folder.resolve("runs/n"))) {
+      assertEquals(4, sweep.results(0));
+      assertTrue(sweep.results(1) >= 1 && sweep.results(1) < 4, journal("n"));
+      Standing best = sweep.best().orElseThrow();
+      Path run = SweepRun.run(sweep.plan(), best.task().trial());
+      JsonObject found = json(folder.resolve(run).resolve("summary.json"));
+      assertEquals("finished", found.getString("state"), found::encode);
+      start("train", "runs/n/best.json", "--run-dir", "alone", "--no-dashboard");
+      assertEquals(0, exit(), output());
+      assertEquals(
+          json(folder.resolve("alone/summary.json")).getString("parametersHash"),
+          found.getString("parametersHash"));
+    }
+    for (int rank = 0; rank < 2; rank++) {
+      assertTrue(nodes.get(rank).isAlive(), Files.readString(folder.resolve("node-" + rank)));
+    }
+  }
+
+  @Test
+  void shouldEndAndSayHowToGoOnWhenNoNodeComes() throws Exception {
+    List<String> words = new ArrayList<>(List.of(onNodes()));
+    words.addAll(List.of("--set", "workers.waitSeconds=3"));
+    start(words.toArray(String[]::new));
+
+    assertEquals(1, exit(), output());
+    assertTrue(output().contains("did not start within 3 s: missing worker 0, worker 1"), output());
+    assertTrue(output().contains("sweep --resume n --workers-here 0\n"), output());
+    assertFalse(journal("n").contains("\"result\""), journal("n"));
+  }
+
+  private String[] onNodes() {
+    return new String[] {
+      "sweep",
+      "--name",
+      "n",
+      "--workers-here",
+      "0",
+      "--least",
+      "4",
+      "--set",
+      "cluster.port=" + FreePort.forCluster(),
+      "--set",
+      "steps=20",
+      "--set",
+      "data.train=2000",
+      "--set",
+      "data.test=500",
+      "--set",
+      "optimizer.learningRate=0.003,0.01,0.03,0.1"
+    };
+  }
+
   /** Every trial gets worse at its last step; the page calls the one that was stopped the best. */
   @Test
   void shouldNameTheBetterTrialThatWasStoppedWhenTheBestBecameWorse() {
@@ -248,7 +325,13 @@ class SweepCommandTest {
         double loss = task.rung() == 1 ? 5 : task.trial().number();
         sweep.report(task, new TrialResult(loss, Double.NaN, 10, 1, Optional.empty()));
       }
-      new SweepRun(sweep, folder, 1, new PrintStream(out, true, StandardCharsets.UTF_8)).call(true);
+      new SweepRun(
+              sweep,
+              folder,
+              1,
+              OptionalInt.empty(),
+              new PrintStream(out, true, StandardCharsets.UTF_8))
+          .call(true);
     }
 
     String text = out.toString(StandardCharsets.UTF_8);
@@ -287,7 +370,11 @@ class SweepCommandTest {
   }
 
   private String journal() throws IOException {
-    return read(folder.resolve("runs/s").resolve(Sweep.JOURNAL));
+    return journal("s");
+  }
+
+  private String journal(String name) throws IOException {
+    return read(folder.resolve("runs").resolve(name).resolve(Sweep.JOURNAL));
   }
 
   private static String read(Path file) throws IOException {

@@ -40,6 +40,11 @@ public record RunLaunch(
     return new RunLaunch(newLocal, newPlacement, listen, serversHere, workersHere, resumes + 1);
   }
 
+  /** Returns the same launch with other workers here, and the others on nodes. */
+  public RunLaunch withWorkersHere(int workers, boolean nodesMayJoin) {
+    return new RunLaunch(local, placement, nodesMayJoin, serversHere, workers, resumes);
+  }
+
   /** Writes the launch into the run's folder. */
   public void write(RunDirectory run) {
     run.write(
