@@ -278,7 +278,7 @@ class SweepCommandTest {
   }
 
   @Test
-  void shouldEndAndSayHowToGoOnWhenNoNodeComes() throws Exception {
+  void shouldNameTheMissingWorkersWhenNoNodeComes() throws Exception {
     List<String> words = new ArrayList<>(List.of(onNodes()));
     words.addAll(List.of("--set", "workers.waitSeconds=3"));
     start(words.toArray(String[]::new));
