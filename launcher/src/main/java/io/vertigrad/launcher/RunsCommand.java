@@ -5,9 +5,12 @@ import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLog;
+import io.vertigrad.sweep.Sweep;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.Console;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashSet;
@@ -39,6 +42,7 @@ import picocli.CommandLine.ScopeType;
 final class RunsCommand implements Callable<Integer> {
 
   static final String OPTIONS = "%nOptions:%n";
+  private static final JsonObject NO_SWEEP = new JsonObject();
   private static final String NAMES = "Names of runs below runs/ (--in); last is the newest run.";
   private static final String JSON =
       "Prints one array with an object per run (docs/reference/runs.md) for programs.";
@@ -88,7 +92,8 @@ final class RunsCommand implements Callable<Integer> {
       name = "rm",
       mixinStandardHelpOptions = true,
       sortOptions = false,
-      description = "Deletes the folders of runs that are over and not kept.",
+      description =
+          "Deletes the folders of runs that are over and not kept; of a sweep, all trials.",
       parameterListHeading = "%nParameters:%n",
       optionListHeading = OPTIONS)
   int remove(
@@ -108,13 +113,18 @@ final class RunsCommand implements Callable<Integer> {
               .formatted(age == null ? "neither names nor an age" : "names and an age"));
     }
     RunList runs = new RunList(folder);
-    Set<RunDirectory> found = age == null ? found(runs, names) : older(runs, age);
+    List<RunDirectory> sweeps = age == null ? sweeps(names) : List.of();
+    Set<RunDirectory> found = age == null ? found(runs, names, sweeps) : older(runs, age);
     found.forEach(RunList::requireRemovable);
-    if (found.isEmpty()) {
+    // Fails while a process runs it.
+    sweeps.forEach(sweep -> Sweep.resume(sweep.path()).close());
+    if (found.isEmpty() && sweeps.isEmpty()) {
       System.out.println("no run in %s is to be deleted".formatted(folder));
       return ExitStatus.OK;
     }
-    if (!yes && !confirmed(found)) {
+    Set<RunDirectory> asked = new LinkedHashSet<>(found);
+    asked.addAll(sweeps);
+    if (!yes && !confirmed(asked)) {
       System.out.println("nothing was deleted");
       return ExitStatus.OK;
     }
@@ -123,6 +133,11 @@ final class RunsCommand implements Callable<Integer> {
       long bytes = runs.remove(run);
       all += bytes;
       System.out.println("deleted %s: %s".formatted(run.path(), size(bytes)));
+    }
+    for (RunDirectory sweep : sweeps) {
+      long bytes = sweep.delete();
+      all += bytes;
+      System.out.println("deleted %s: %s".formatted(sweep.path(), size(bytes)));
     }
     if (found.size() > 1) {
       System.out.println("deleted %s runs: %s".formatted(found.size(), size(all)));
@@ -221,6 +236,30 @@ final class RunsCommand implements Callable<Integer> {
                         : runs.find(below(name)))
                     .orElseThrow(() -> unknown(name)))
         .collect(Collectors.toCollection(LinkedHashSet::new));
+  }
+
+  /** Finds runs of these names, and the trials of those that are sweeps. */
+  private Set<RunDirectory> found(RunList runs, List<String> names, List<RunDirectory> sweeps) {
+    Set<String> swept = sweeps.stream().map(RunDirectory::name).collect(Collectors.toSet());
+    Set<RunDirectory> found =
+        found(runs, names.stream().filter(name -> !swept.contains(below(name))).toList());
+    runs.described().stream()
+        .map(JsonObject.class::cast)
+        .filter(run -> swept.contains(run.getJsonObject("sweep", NO_SWEEP).getString("sweep")))
+        .forEach(run -> runs.find(run.getString("name")).ifPresent(found::add));
+    return found;
+  }
+
+  /** Returns those of the names that are sweeps. */
+  private List<RunDirectory> sweeps(List<String> names) {
+    return names.stream()
+        .map(this::below)
+        .filter(name -> name.matches("[A-Za-z0-9_][A-Za-z0-9._-]*"))
+        .map(name -> new RunDirectory(folder.resolve(name)))
+        .filter(sweep -> Files.isDirectory(sweep.path(), LinkOption.NOFOLLOW_LINKS))
+        .filter(sweep -> Files.isRegularFile(sweep.path().resolve(Sweep.JOURNAL)))
+        .distinct()
+        .toList();
   }
 
   /** Finds the runs that were last written so long ago and may be deleted; names the others. */

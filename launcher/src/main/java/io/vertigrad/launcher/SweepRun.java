@@ -58,6 +58,7 @@ final class SweepRun {
 
     private final int number;
     private Optional<TrialProcess> process = Optional.empty();
+    private int started;
     private Optional<Task> task = Optional.empty();
 
     Place(int number) {
@@ -117,7 +118,8 @@ final class SweepRun {
     place.task = sweep.next();
     place.task.ifPresent(
         task -> {
-          if (place.process.isEmpty()) {
+          // One that has ended between two tasks has failed none.
+          if (place.process.filter(TrialProcess::runs).isEmpty()) {
             place.process = Optional.of(start(place));
           }
           place.process.get().send(message(place, task));
@@ -126,12 +128,14 @@ final class SweepRun {
 
   private TrialProcess start(Place place) {
     String process = "process-" + place.number;
+    place.started++;
+    int start = place.started;
     return TrialProcess.start(
         process,
         new RunDirectory(folder).log(process),
         VertigradApplication.class.getName(),
         result -> reports.add(() -> onResult(place, result)),
-        () -> reports.add(() -> onEnd(place)));
+        () -> reports.add(() -> onEnd(place, start)));
   }
 
   private JsonObject message(Place place, Task task) {
@@ -227,7 +231,10 @@ final class SweepRun {
    * A process that ends while it has a task has failed it, unless it was asked to end; another
    * takes its place.
    */
-  private void onEnd(Place place) {
+  private void onEnd(Place place, int start) {
+    if (start != place.started) {
+      return;
+    }
     Optional<Task> lost = place.task;
     String ending = place.process.map(TrialProcess::ending).orElse("");
     boolean asked = signal.isPresent() || place.process.filter(TrialProcess::wasAsked).isPresent();

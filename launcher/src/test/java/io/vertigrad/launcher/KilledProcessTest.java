@@ -178,6 +178,7 @@ class KilledProcessTest {
     run.await(() -> run.count("jobStarted") > 0);
     Process replacement = replacement();
     run.await(() -> replacementSaid().contains("it takes a place only when one is lost"));
+    assertFalse(run.command().isDone(), replacementSaid());
 
     run.process("worker", 0).destroyForcibly();
     run.await(() -> run.happened("memberJoined", "worker", 1));

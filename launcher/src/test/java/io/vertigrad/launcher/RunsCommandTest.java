@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.vertigrad.launcher.run.RunDirectory;
 import io.vertigrad.launcher.run.RunLock;
+import io.vertigrad.sweep.Sweep;
+import io.vertigrad.sweep.SweepPlan;
+import io.vertigrad.sweep.TrialResult;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -17,6 +20,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -162,6 +166,28 @@ final class RunsCommandTest {
     assertTrue(lines.get(2).startsWith("deleted 2 runs: 3.1 MiB"), removed.out());
     assertEquals(List.of(), left());
     assertEquals("precious", Files.readString(outside.resolve("data")));
+  }
+
+  @Test
+  void shouldDeleteASweepWithItsTrialsAndNothingElse() throws IOException {
+    Path sweep = folder.resolve("s");
+    SweepPlan.Trial trial = new SweepPlan.Trial(1, Map.of("seed", 1), 90, new JsonObject());
+    SweepPlan plan = new SweepPlan("s", List.of(trial), 1, 3, TrialResult.Order.LOSS);
+    String trialOf = "{\"sweep\": \"%s\", \"trial\": 1, \"steps\": 9, \"most\": 90}";
+    Files.writeString(folder.resolve("one/sweep.json"), trialOf.formatted("s"));
+    Files.writeString(folder.resolve("two/sweep.json"), trialOf.formatted("another"));
+    Sweep goesOn = Sweep.begin(sweep, plan);
+    try (goesOn) {
+      CommandRun refused = runs("rm", "s", "--yes");
+      assertEquals(2, refused.exit(), refused.out());
+      assertTrue(refused.err().contains("another process runs this sweep"), refused.err());
+    }
+    assertEquals(List.of("one", "s", "two"), left());
+
+    CommandRun removed = runs("rm", sweep.toString(), "--yes");
+
+    assertEquals(0, removed.exit(), removed.err());
+    assertEquals(List.of("two"), left());
   }
 
   @Test

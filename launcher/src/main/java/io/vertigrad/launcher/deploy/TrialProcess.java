@@ -93,6 +93,11 @@ public final class TrialProcess {
     }
   }
 
+  /** Returns whether it has not ended. */
+  public boolean runs() {
+    return process.isAlive();
+  }
+
   /** Returns its process id. */
   public long pid() {
     return process.pid();

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.vertigrad.events.TrainingEvent.CheckpointWritten;
 import io.vertigrad.events.TrainingEvent.EpochTrained;
 import io.vertigrad.events.TrainingEvent.MemberJoined;
+import io.vertigrad.events.TrainingEvent.MemberLeft;
 import io.vertigrad.events.TrainingEvent.PeerExchange;
 import io.vertigrad.events.TrainingEvent.UpdatesCounted;
 import io.vertigrad.fixture.FakeCoordinator;
@@ -25,7 +26,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
@@ -280,13 +280,22 @@ class LostWorkerTest extends PointsJob {
         : settings;
   }
 
-  /** Three workers share 70 samples: each has 24 in 6 batches. */
+  /**
+   * Three workers share 70 samples: each has 24 in 6 batches. A worker that was refused, because it
+   * could read no checkpoint, is replaced by one that counts only its own part of the epoch.
+   */
   private void assertEpochs(long steps) {
     Map<String, Long> samples = new TreeMap<>();
     of(EpochTrained.class)
         .forEach(epoch -> samples.put(epoch.rank() + " " + epoch.epoch(), epoch.samples()));
     assertEquals(WORKERS * (steps / 6), samples.size());
-    assertEquals(Set.of(24L), Set.copyOf(samples.values()));
+    long refused =
+        of(MemberLeft.class)
+            .filter(left -> left.reason().contains("can read no checkpoint"))
+            .count();
+    long parts = samples.values().stream().filter(each -> each < 24).count();
+    assertTrue(parts <= refused, () -> "%s were refused: %s".formatted(refused, samples));
+    assertTrue(samples.values().stream().allMatch(each -> each <= 24), samples::toString);
   }
 
   private LongStream versionsOf(int incarnation) {

@@ -35,7 +35,7 @@ class SilentNodeTest {
    */
   private static final int ADDRESSES = 64;
 
-  private static final int LIMIT_SECONDS = 8;
+  private static final int LIMIT_SECONDS = 30;
   private static final long POLL_MILLIS = 20;
 
   private final List<Vertx> started = new ArrayList<>();

@@ -248,6 +248,44 @@ class KubernetesManifestsTest {
   }
 
   @Test
+  void shouldShowRunsWhereTheIngressLeads() throws IOException {
+    List<JsonObject> ui = KubernetesSchema.read(BASE.resolveSibling("ui.yaml"));
+    for (JsonObject manifest : ui) {
+      KubernetesSchema.check(manifest);
+    }
+    JsonObject deployment = ui.get(0);
+    JsonObject container = container(deployment);
+    JsonObject rule = at(ui.get(2), "spec.rules").getAsJsonArray().get(0).getAsJsonObject();
+    JsonObject path = at(rule, "http.paths").getAsJsonArray().get(0).getAsJsonObject();
+    List<String> options = new ArrayList<>();
+    at(container, "args").getAsJsonArray().forEach(option -> options.add(option.getAsString()));
+
+    assertEquals(
+        Set.of(
+            "--host=0.0.0.0",
+            "--hosts=" + text(rule, "host"),
+            "--base-path=" + text(path, "path"),
+            "--token-file=/etc/vertigrad/ui/token"),
+        Set.copyOf(options));
+    assertEquals("Prefix", text(path, "pathType"));
+    assertEquals(text(ui.get(1), "metadata.name"), text(path, "backend.service.name"));
+    JsonObject port = at(ui.get(1), "spec.ports").getAsJsonArray().get(0).getAsJsonObject();
+    assertEquals(text(port, "name"), text(path, "backend.service.port.name"));
+    assertEquals(
+        text(port, "port"), text(at(container, "ports").getAsJsonArray().get(0), "containerPort"));
+    assertEquals(at(ui.get(1), "spec.selector"), at(deployment, "spec.template.metadata.labels"));
+    JsonObject job = manifests.get("Job/vertigrad-coordinator");
+    assertEquals(
+        at(job, "spec.template.spec.volumes").getAsJsonArray().get(0),
+        at(deployment, "spec.template.spec.volumes").getAsJsonArray().get(0));
+    assertEquals(
+        at(job, "spec.template.spec.securityContext"),
+        at(deployment, "spec.template.spec.securityContext"));
+    assertEquals(at(container(job), "securityContext"), at(container, "securityContext"));
+    assertEquals("vertigrad:" + image(kustomization()), text(container, "image"));
+  }
+
+  @Test
   void shouldNameTheImageOfThisVersion() throws IOException {
     String pom = Files.readString(Path.of("../../pom.xml"));
     String version = pom.replaceFirst("(?s).*?<version>", "").replaceFirst("(?s)</version>.*", "");
