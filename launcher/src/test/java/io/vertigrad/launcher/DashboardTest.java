@@ -692,6 +692,7 @@ final class DashboardTest {
     return browser.all(selector).stream().map(WebElement::getText).toList();
   }
 
+  @Test
   void shouldNameTheLiarFirstWhenItsUpdatesPointTheOtherWay() throws Exception {
     browser.open(replay(RunStory.withLiar(), 0));
     browser.await("the end", () -> browser.text("#phase").equals("finished"));

@@ -38,6 +38,10 @@ class DocumentLinksTest {
   private static final Pattern TARGET = Pattern.compile("(?<=])\\([^)\\s]*\\)|https?://\\S+");
   private static final int MOST_COLUMNS = 120;
 
+  /** A method behind a blank line or a comment, without an annotation. */
+  private static final Pattern UNMARKED_TEST =
+      Pattern.compile("(?:\\n\\n|\\*/\\n) +(?:public )?void (should\\w+)\\(");
+
   /** Names that a colleague would have to read twice. */
   private static final Pattern TWISTED_NAME =
       Pattern.compile(
@@ -87,6 +91,19 @@ class DocumentLinksTest {
     }
 
     assertEquals(List.of(), twisted);
+  }
+
+  @Test
+  void shouldMarkEachMethodThatIsNamedAsATest() throws IOException {
+    List<String> unmarked = new ArrayList<>();
+    for (Path file : files(ROOT)) {
+      if (file.toString().endsWith("Test.java")) {
+        Matcher names = UNMARKED_TEST.matcher(Files.readString(file));
+        names.results().forEach(name -> unmarked.add(file.getFileName() + ": " + name.group(1)));
+      }
+    }
+
+    assertEquals(List.of(), unmarked);
   }
 
   /** Returns the lines that are too wide; tables, code and the targets of links do not count. */
