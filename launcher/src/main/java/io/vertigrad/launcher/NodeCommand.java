@@ -68,7 +68,6 @@ final class NodeCommand implements Callable<Integer> {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeCommand.class);
   private static final long READ_SECONDS = 30;
-  private static final int MOST_PORT = 65_535;
 
   /** Time until it asks a coordinator again in whose job this node has failed. */
   private static final int FAILED_SECONDS = 5;
@@ -184,8 +183,9 @@ final class NodeCommand implements Callable<Integer> {
   }
 
   private MemberPort openPort(TerminationSignals signals) {
-    if (port < 0 || port > MOST_PORT) {
-      throw new InputException("--port %s: expected 0 to %s".formatted(port, MOST_PORT));
+    if (port < 0 || port > JoinAddress.MOST_PORT) {
+      throw new InputException(
+          "--port %s: expected 0 to %s".formatted(port, JoinAddress.MOST_PORT));
     }
     Future<MemberPort> opened =
         MemberPort.open(
@@ -267,25 +267,30 @@ final class NodeCommand implements Callable<Integer> {
    */
   private void awaitOther(int seconds) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
-    boolean other = false;
-    while (!other && System.nanoTime() < end) {
-      other = JoinAddress.silentWithin(there, 1) || isOtherJob();
+    Vertx reader = Vertx.vertx();
+    try {
+      boolean other = false;
+      while (!other && System.nanoTime() < end) {
+        other = JoinAddress.silentWithin(there, 1) || offersOther(reader);
+      }
+    } finally {
+      reader.close();
     }
   }
 
-  private boolean isOtherJob() {
+  /**
+   * Returns whether the join port offers another job than the last one; false without an answer.
+   */
+  private boolean offersOther(Vertx reader) {
     if (offered.isEmpty()) {
       return false;
     }
-    Vertx reader = Vertx.vertx();
     try {
       ClusterConfig own = request(null, null).cluster();
       return !ask(reader, there.get(0), own, Optional.empty()).job().equals(offered.get());
     } catch (RuntimeException ending) {
       LOG.debug("no job is offered at {}", named(there), ending);
       return false;
-    } finally {
-      reader.close();
     }
   }
 

@@ -135,9 +135,12 @@ final class RunsCommand implements Callable<Integer> {
       System.out.println("deleted %s: %s".formatted(run.path(), size(bytes)));
     }
     for (RunDirectory sweep : sweeps) {
-      long bytes = sweep.delete();
-      all += bytes;
-      System.out.println("deleted %s: %s".formatted(sweep.path(), size(bytes)));
+      Sweep held = Sweep.resume(sweep.path());
+      try (held) {
+        long bytes = sweep.delete();
+        all += bytes;
+        System.out.println("deleted %s: %s".formatted(sweep.path(), size(bytes)));
+      }
     }
     if (found.size() > 1) {
       System.out.println("deleted %s runs: %s".formatted(found.size(), size(all)));
@@ -254,7 +257,7 @@ final class RunsCommand implements Callable<Integer> {
   private List<RunDirectory> sweeps(List<String> names) {
     return names.stream()
         .map(this::below)
-        .filter(name -> name.matches("[A-Za-z0-9_][A-Za-z0-9._-]*"))
+        .filter(name -> name.matches(SweepCommand.NAME))
         .map(name -> new RunDirectory(folder.resolve(name)))
         .filter(sweep -> Files.isDirectory(sweep.path(), LinkOption.NOFOLLOW_LINKS))
         .filter(sweep -> Files.isRegularFile(sweep.path().resolve(Sweep.JOURNAL)))

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher;
 
+import io.vertigrad.internal.cluster.JoinAddress;
 import io.vertigrad.job.ServingConfig;
 import io.vertigrad.launcher.job.Assignment;
 import io.vertigrad.launcher.job.ExitStatus;
@@ -46,7 +47,6 @@ final class ServeCommand implements Callable<Integer> {
 
   private static final String TOKENS = "VERTIGRAD_SERVE_TOKENS";
   private static final long MOST_TOKEN_BYTES = 1 << 20;
-  private static final int MOST_PORT = 65_535;
   private static final long LISTEN_SECONDS = 20;
   private static final long START_SECONDS = 120;
   private static final long STOP_SECONDS = 10;
@@ -105,9 +105,10 @@ final class ServeCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     RunLog.leaveConsole();
     System.setProperty("java.awt.headless", "true");
-    if (grpcPort != null && (grpcPort < 0 || grpcPort > MOST_PORT)) {
+    if (grpcPort != null && (grpcPort < 0 || grpcPort > JoinAddress.MOST_PORT)) {
       throw new InputException(
-          "--grpc-port %s: expected 0 to %s, where 0 is a free one".formatted(grpcPort, MOST_PORT));
+          "--grpc-port %s: expected 0 to %s, where 0 is a free one"
+              .formatted(grpcPort, JoinAddress.MOST_PORT));
     }
     Optional<String> tokens = tokens();
     AtomicReference<ServingConfig> first = new AtomicReference<>();

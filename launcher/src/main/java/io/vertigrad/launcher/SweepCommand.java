@@ -1,6 +1,7 @@
 package io.vertigrad.launcher;
 
 import io.vertigrad.compute.settings.SettingsException;
+import io.vertigrad.internal.cluster.JoinAddress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.job.TrainingLength;
 import io.vertigrad.launcher.job.Assignment;
@@ -54,7 +55,9 @@ final class SweepCommand implements Callable<Integer> {
   private static final long LEAST_STEPS = 10;
 
   private static final int MOST_PARALLEL = 256;
-  private static final int MOST_PORT = 65_535;
+
+  /** Names of sweeps, as a regular expression. */
+  static final String NAME = "[A-Za-z0-9_][A-Za-z0-9._-]{0,99}";
 
   @Parameters(
       index = "0",
@@ -183,7 +186,7 @@ final class SweepCommand implements Callable<Integer> {
     }
     JobConfig job = SweepRun.job(plan);
     int processes = processes(plan);
-    int most = (MOST_PORT - job.cluster().port()) / SweepRun.PORTS_OF_A_PROCESS;
+    int most = (JoinAddress.MOST_PORT - job.cluster().port()) / SweepRun.PORTS_OF_A_PROCESS;
     if (processes > most) {
       throw new InputException(
           "--parallel %s: each process has %s ports, the first at cluster.port %s; expected at most %s"
@@ -217,7 +220,7 @@ final class SweepCommand implements Callable<Integer> {
   }
 
   private static Path folder(String option, String name) {
-    if (!name.matches("[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")) {
+    if (!name.matches(NAME)) {
       throw new InputException(
           "%s %s: expected letters, digits, '-', '_' and '.', such as first-sweep"
               .formatted(option, name));

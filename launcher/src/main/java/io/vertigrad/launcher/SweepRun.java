@@ -37,7 +37,6 @@ final class SweepRun {
   /** The next process has ports so much higher: the lower hundred for nodes, then the join port. */
   static final int PORTS_OF_A_PROCESS = 200;
 
-  private static final int JOIN_PORT = 100;
   private static final int PERCENT_DIGITS = 2;
 
   private final Sweep sweep;
@@ -45,6 +44,10 @@ final class SweepRun {
   private final Path folder;
   private final PrintStream out;
   private final OptionalInt workersHere;
+
+  /** The job of the first trial; all have the same cluster and as many workers. */
+  private final JobConfig job;
+
   private final List<Place> places = new ArrayList<>();
 
   /** What the threads of processes and signals report; done on the command's own thread. */
@@ -58,7 +61,7 @@ final class SweepRun {
 
     private final int number;
     private Optional<TrialProcess> process = Optional.empty();
-    private int started;
+    private int starts;
     private Optional<Task> task = Optional.empty();
 
     Place(int number) {
@@ -78,6 +81,7 @@ final class SweepRun {
     this.workersHere = workersHere;
     this.sweep = sweep;
     this.plan = sweep.plan();
+    this.job = job(plan);
     this.folder = folder;
     this.out = out;
     for (int i = 1; i <= Math.min(processes, plan.trials().size()); i++) {
@@ -128,8 +132,8 @@ final class SweepRun {
 
   private TrialProcess start(Place place) {
     String process = "process-" + place.number;
-    place.started++;
-    int start = place.started;
+    place.starts++;
+    int start = place.starts;
     return TrialProcess.start(
         process,
         new RunDirectory(folder).log(process),
@@ -142,9 +146,9 @@ final class SweepRun {
     Trial trial = task.trial();
     JsonObject settings = new JsonObject();
     trial.settings().forEach(settings::put);
-    JsonObject job = trial.job().copy();
-    JsonObject dashboard = job.getJsonObject("dashboard", new JsonObject());
-    job.put("dashboard", dashboard.put("enabled", false));
+    JsonObject changed = trial.job().copy();
+    JsonObject dashboard = changed.getJsonObject("dashboard", new JsonObject());
+    changed.put("dashboard", dashboard.put("enabled", false));
     JsonObject message =
         JsonObject.of(
             "sweep",
@@ -160,29 +164,30 @@ final class SweepRun {
             "folder",
             run(trial).toString(),
             "job",
-            job);
+            changed);
     if (workersHere.isPresent()) {
-      JsonObject cluster =
-          JsonObject.of("port", port(place), "secretFile", secret().toAbsolutePath().toString());
-      message.put("workersHere", workersHere.getAsInt()).put("cluster", cluster);
+      JsonObject cluster = changed.getJsonObject("cluster", new JsonObject());
+      cluster.put("port", address(place).port()).put("secretFile", secret().toString());
+      changed.put("cluster", cluster);
+      message.put("workersHere", workersHere.getAsInt());
     }
     return message;
   }
 
-  /**
-   * Returns the cluster's port of what a process trains; that at which nodes join is 100 higher.
-   */
-  private int port(Place place) {
-    return job(plan).cluster().port() + PORTS_OF_A_PROCESS * (place.number - 1);
+  /** Returns where the cluster of what a process trains is. */
+  private JoinAddress address(Place place) {
+    int port = job.cluster().port() + PORTS_OF_A_PROCESS * (place.number - 1);
+    return new JoinAddress(job.cluster().host(), port);
   }
 
-  /** Returns the job of the first trial; all have the same cluster and the same length. */
+  /** Returns the job of the first trial. */
   static JobConfig job(SweepPlan plan) {
     return JobConfig.read("trial 1", plan.trial(1).job());
   }
 
+  /** Returns the file of the secret that all trials have. */
   private Path secret() {
-    return new RunDirectory(folder).secret(job(plan));
+    return new RunDirectory(folder).secret(job).toAbsolutePath();
   }
 
   /** Returns the folder of a trial's run. */
@@ -232,7 +237,7 @@ final class SweepRun {
    * takes its place.
    */
   private void onEnd(Place place, int start) {
-    if (start != place.started) {
+    if (start != place.starts) {
       return;
     }
     Optional<Task> lost = place.task;
@@ -301,8 +306,6 @@ final class SweepRun {
 
   /** Returns the line with the command of the nodes that train what a process is given. */
   private String nodes(Place place) {
-    JobConfig job = job(plan);
-    JoinAddress address = new JoinAddress(job.cluster().host(), port(place) + JOIN_PORT);
     int missing = job.workers().count() - workersHere.getAsInt();
     return "%s for %s: %s"
         .formatted(
@@ -311,9 +314,9 @@ final class SweepRun {
             ShellCommand.of(
                 "node",
                 "--job",
-                address.toString(),
+                address(place).joinPort().toString(),
                 "--secret",
-                secret().toAbsolutePath().toString(),
+                secret().toString(),
                 "--role",
                 "worker",
                 "--repeat"));

@@ -58,8 +58,8 @@ final class TrialsCommand implements Callable<Integer> {
 
   private static final String END = "";
 
-  /** Where nodes join: the keys of the section of the same name that differ by process. */
-  private static final String CLUSTER = "cluster";
+  /** How many workers of a trial are in this process, if the others are nodes. */
+  private static final String WORKERS_HERE = "workersHere";
 
   /** What the failure of a job says whose members have not all come. */
   private static final String NOT_STARTED = "did not start within";
@@ -164,22 +164,27 @@ final class TrialsCommand implements Callable<Integer> {
 
   /** Returns whether workers of the trial run on nodes, which join at this process's port. */
   private static boolean onNodes(JsonObject task) {
-    return task.containsKey(CLUSTER);
+    return task.containsKey(WORKERS_HERE);
   }
 
   private static ResumedRun resumed(JsonObject task, RunDirectory run) {
     ResumedRun resumed =
         new ResumedRun(run.path().toString(), List.of(), Optional.of(Placement.ONE_JVM));
-    task.getJsonObject(CLUSTER, new JsonObject())
-        .forEach(one -> resumed.set("", "cluster." + one.getKey(), one.getValue()));
-    return resumed.placing(task.getInteger("workersHere", Integer.MAX_VALUE), onNodes(task));
+    if (onNodes(task)) {
+      // Another process may have begun it.
+      JsonObject cluster = task.getJsonObject("job").getJsonObject("cluster");
+      for (String key : List.of("port", "secretFile")) {
+        resumed.set("--workers-here", "cluster." + key, cluster.getValue(key));
+      }
+    }
+    return resumed.placing(task.getInteger(WORKERS_HERE, Integer.MAX_VALUE), onNodes(task));
   }
 
   /** Starts the run of a trial, or starts it anew where it was killed before it began. */
   private void begin(JsonObject task, RunDirectory run, TrainingPause pause) {
     JobConfig asked = JobCheck.counted(job(task));
     LocalMembers all = LocalMembers.of(asked);
-    int workers = Math.min(all.workers(), task.getInteger("workersHere", all.workers()));
+    int workers = Math.min(all.workers(), task.getInteger(WORKERS_HERE, all.workers()));
     LocalMembers roles = new LocalMembers(all.servers(), workers, all.evaluators());
     JobCheck.files(asked, roles, false);
     if (workers > 0) {
@@ -210,13 +215,7 @@ final class TrialsCommand implements Callable<Integer> {
   }
 
   private static JobConfig job(JsonObject task) {
-    JsonObject job = task.getJsonObject("job");
-    if (onNodes(task)) {
-      job.put(
-          "cluster",
-          job.getJsonObject("cluster", new JsonObject()).mergeIn(task.getJsonObject(CLUSTER)));
-    }
-    return JobConfig.read("trial " + task.getInteger("trial"), job);
+    return JobConfig.read("trial " + task.getInteger("trial"), task.getJsonObject("job"));
   }
 
   private static void write(JsonObject task, RunDirectory run) {

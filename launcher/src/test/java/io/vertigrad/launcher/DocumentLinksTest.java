@@ -82,28 +82,24 @@ class DocumentLinksTest {
 
   @Test
   void shouldNameTestsByVerbObjectAndCondition() throws IOException {
-    List<String> twisted = new ArrayList<>();
-    for (Path file : files(ROOT)) {
-      if (file.toString().endsWith("Test.java")) {
-        Matcher names = TWISTED_NAME.matcher(Files.readString(file));
-        names.results().forEach(name -> twisted.add(file.getFileName() + ": " + name.group(1)));
-      }
-    }
-
-    assertEquals(List.of(), twisted);
+    assertEquals(List.of(), tests(TWISTED_NAME));
   }
 
   @Test
   void shouldMarkEachMethodThatIsNamedAsATest() throws IOException {
-    List<String> unmarked = new ArrayList<>();
+    assertEquals(List.of(), tests(UNMARKED_TEST));
+  }
+
+  /** Returns the tests in which a pattern is found, with the file of each. */
+  private static List<String> tests(Pattern pattern) throws IOException {
+    List<String> found = new ArrayList<>();
     for (Path file : files(ROOT)) {
       if (file.toString().endsWith("Test.java")) {
-        Matcher names = UNMARKED_TEST.matcher(Files.readString(file));
-        names.results().forEach(name -> unmarked.add(file.getFileName() + ": " + name.group(1)));
+        Matcher names = pattern.matcher(Files.readString(file));
+        names.results().forEach(name -> found.add(file.getFileName() + ": " + name.group(1)));
       }
     }
-
-    assertEquals(List.of(), unmarked);
+    return found;
   }
 
   /** Returns the lines that are too wide; tables, code and the targets of links do not count. */

@@ -1,5 +1,6 @@
 package io.vertigrad.launcher.doctor;
 
+import io.vertigrad.internal.cluster.JoinAddress;
 import io.vertigrad.job.JobConfig;
 import io.vertigrad.launcher.job.ExitStatus;
 import io.vertigrad.launcher.job.InputException;
@@ -42,7 +43,6 @@ public final class DoctorCommand implements Callable<Integer> {
   private static final String LINK_PORT = "15900";
   private static final Duration LINK_LIMIT = Duration.ofMinutes(10);
   private static final Pattern ADDRESS = Pattern.compile("(?:(.+):)?([0-9]{1,5})");
-  private static final int MOST_PORT = 65_535;
 
   @Spec private CommandSpec spec;
 
@@ -192,7 +192,7 @@ public final class DoctorCommand implements Callable<Integer> {
     Matcher parts = ADDRESS.matcher(where);
     boolean fits = parts.matches() && (needed.isEmpty() || parts.group(1) != null);
     int port = fits ? Integer.parseInt(parts.group(2)) : 0;
-    if (port < 1 || port > MOST_PORT) {
+    if (port < 1 || port > JoinAddress.MOST_PORT) {
       String expected = needed.isEmpty() ? "[HOST:]PORT" : "HOST:PORT";
       throw new InputException("%s %s: expected %s".formatted(option, where, expected));
     }

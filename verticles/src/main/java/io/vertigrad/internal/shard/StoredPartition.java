@@ -327,7 +327,7 @@ final class StoredPartition implements PartitionStore {
     requireFirst(saved.head().first());
     finishCopy();
     float[] before = saved.part(SavedState.PREVIOUS);
-    saved.restore(with(before));
+    saved.restore(with(new float[before.length == 0 ? 0 : parameters.length]));
     restored = true;
     version = saved.version();
     samples = Math.round(saved.head().samples());

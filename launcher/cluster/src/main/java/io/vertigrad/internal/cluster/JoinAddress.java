@@ -26,6 +26,9 @@ public record JoinAddress(String host, int port) {
   /** The port of a cluster's first node unless its job file says otherwise. */
   public static final int DEFAULT_PORT = 15_701;
 
+  /** The highest port of TCP. */
+  public static final int MOST_PORT = 65_535;
+
   private static final int CONNECT_MILLIS = 3_000;
   private static final int ASK_MILLIS = 500;
 
@@ -203,7 +206,7 @@ public record JoinAddress(String host, int port) {
   private static int port(String text, String digits) {
     if (digits.matches("[0-9]{1,5}")) {
       int port = Integer.parseInt(digits);
-      if (port >= 1 && port <= 65_535) {
+      if (port >= 1 && port <= MOST_PORT) {
         return port;
       }
     }
