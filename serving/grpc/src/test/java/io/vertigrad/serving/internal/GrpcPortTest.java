@@ -18,6 +18,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.RequestOptions;
@@ -460,30 +461,30 @@ class GrpcPortTest {
   }
 
   private Future<Answer> asked(RequestOptions options, Buffer body) {
+    // Nested: a body that is asked for after it has arrived never comes.
     return client
         .request(options)
-        .compose(request -> request.send(body))
         .compose(
-            response ->
-                response
-                    .body()
-                    .map(
-                        all -> {
-                          String status =
-                              Optional.ofNullable(response.getTrailer("grpc-status"))
-                                  .orElse(response.getHeader("grpc-status"));
-                          String message =
-                              Optional.ofNullable(response.getTrailer("grpc-message"))
-                                  .orElse(response.getHeader("grpc-message"));
-                          return new Answer(
-                              response.statusCode(),
-                              status == null ? -1 : Integer.parseInt(status),
-                              message == null
-                                  ? ""
-                                  : URLDecoder.decode(
-                                      message.replace("+", "%2B"), StandardCharsets.UTF_8),
-                              all);
-                        }));
+            request ->
+                request
+                    .send(body)
+                    .compose(response -> response.body().map(all -> answer(response, all))));
+  }
+
+  private static Answer answer(HttpClientResponse response, Buffer all) {
+    String status =
+        Optional.ofNullable(response.getTrailer("grpc-status"))
+            .orElse(response.getHeader("grpc-status"));
+    String message =
+        Optional.ofNullable(response.getTrailer("grpc-message"))
+            .orElse(response.getHeader("grpc-message"));
+    return new Answer(
+        response.statusCode(),
+        status == null ? -1 : Integer.parseInt(status),
+        message == null
+            ? ""
+            : URLDecoder.decode(message.replace("+", "%2B"), StandardCharsets.UTF_8),
+        all);
   }
 
   private static <T> T get(Future<T> future) throws Exception {
