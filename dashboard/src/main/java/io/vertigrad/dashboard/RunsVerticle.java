@@ -114,6 +114,7 @@ public final class RunsVerticle extends VerticleBase {
      * @param fresh true when a browser loads the page: a run that has changed is read again. False
      *     for what a loaded page asks for
      * @param gone completes when nobody waits for the answer
+     * @return the address; any thread may complete it
      */
     Future<String> find(String name, boolean fresh, Future<Void> gone);
   }
@@ -301,14 +302,20 @@ public final class RunsVerticle extends VerticleBase {
     String query = request.request().query();
     String wanted = query == null ? path : path + "?" + query;
     Future<Void> gone = gone(request);
+    // A replay has a Vert.x and threads of its own; a request belongs to the thread of this
+    // verticle.
     pages
         .find(name, path.equals("/"), gone)
-        .onFailure(why -> refuse(request, why))
-        .onSuccess(
-            page ->
-                proxy
-                    .pass(request, page, wanted, gone)
-                    .onFailure(why -> refuse(request, UNREACHED, unreached(name, page, why))));
+        .onComplete(
+            page -> context.runOnContext(here -> pass(request, name, page, wanted, gone)),
+            why -> context.runOnContext(here -> refuse(request, why)));
+  }
+
+  private void pass(
+      RoutingContext request, String name, String page, String wanted, Future<Void> gone) {
+    proxy
+        .pass(request, page, wanted, gone)
+        .onFailure(why -> refuse(request, UNREACHED, unreached(name, page, why)));
   }
 
   private static String unreached(String name, String page, Throwable why) {

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -113,12 +114,17 @@ final class RunsVerticleTest {
             "/base",
             "5ec2e7",
             runs,
-            (name, fresh, gone) ->
-                name.equals("a b")
-                    ? Future.succeededFuture(inner)
-                    : Future.failedFuture(new NoSuchElementException("there is no run " + name)));
+            (name, fresh, gone) -> find(name));
     await(vertx.deployVerticle(page));
     port = URI.create(page.url()).getPort();
+  }
+
+  private Future<String> find(String name) {
+    return switch (name) {
+      case "a b" -> Future.succeededFuture(inner);
+      case "replay" -> Future.fromCompletionStage(CompletableFuture.supplyAsync(() -> inner));
+      default -> Future.failedFuture(new NoSuchElementException("there is no run " + name));
+    };
   }
 
   @Test
@@ -186,6 +192,18 @@ final class RunsVerticleTest {
                     .putHeader("X-Inner", "yes")
                     .setStatusCode(202)
                     .end(request.method() + " " + request.uri() + " " + body));
+  }
+
+  @Test
+  void shouldPassAllFilesOnWhenAnotherThreadFindsThePage(Vertx vertx) throws Exception {
+    for (int i = 0; i < 3_000; i++) {
+      if (i % 100 == 0) {
+        // A connection that asks too often is closed.
+        await(client.close());
+        client = vertx.createHttpClient();
+      }
+      assertEquals("GET /" + i + " ", get("/run/replay/" + i).body());
+    }
   }
 
   @Test

@@ -374,13 +374,15 @@ public final class ServingBenchmark implements Benchmark {
         .compose(
             request -> {
               request.putHeader("Inference-Header-Content-Length", Integer.toString(head.length()));
-              return request.send(body);
-            })
-        .compose(
-            response ->
-                response.statusCode() == 200
-                    ? response.body()
-                    : Future.failedFuture("status " + response.statusCode()));
+              // Nested: a body that is asked for after it has arrived never comes.
+              return request
+                  .send(body)
+                  .compose(
+                      response ->
+                          response.statusCode() == 200
+                              ? response.body()
+                              : Future.failedFuture("status " + response.statusCode()));
+            });
   }
 
   private static void awaitAnswer(Supplier<Future<?>> question) throws Exception {
